@@ -59,13 +59,13 @@ lint: $(DEV)
 	$(BIN)/mypy
 
 # Campaigns of files and texts from strangers that lie beside the tests of their subject.
-STRANGERS = tests/planner/importers/test_untrusted.py tests/store/test_walls.py tests/browser/test_hostile_uploads.py
+STRANGERS = tests/planner/importers/test_untrusted.py tests/planner/store/test_walls.py tests/browser/test_hostile_uploads.py
 # Tests outside tests/faults/ that `make test` runs on a sample, drawn cases among them.
 SAMPLED = $(filter-out $(STRANGERS),$(shell grep -rlE "\bFULL\b|EPOCHWISE_FAULTS|@given" tests --include='test_*.py' | grep -v tests/faults/))
 faults: $(DEV)
 	EPOCHWISE_FAULTS=full $(BIN)/python -m pytest -m faults -s -p no:randomly tests/faults tests/runners $(STRANGERS)
 	EPOCHWISE_FAULTS=full EPOCHWISE_SHIPPED_RESULTS=$(CURDIR)/data/results $(BIN)/python -m pytest -q \
-	  tests/api/test_same_numbers.py tests/store/test_library_answers.py
+	  tests/api/test_same_numbers.py tests/planner/answers/test_library_answers.py
 	EPOCHWISE_FAULTS=full $(BIN)/python -m pytest -q $(SAMPLED)
 
 bench: $(DEV)
@@ -91,7 +91,7 @@ docs: $(APP)
 # The templates of all sentences, and those without values, for translators (docs/decisions/0060-sentences.md).
 messages: $(DEV)
 	mkdir -p locale
-	$(BIN)/python -m babel.messages.frontend extract --mapping tests/babel.cfg --keyword Text --keyword plural:2,3 --no-wrap --sort-by-file planner pages api -o locale/epochwise.pot
+	$(BIN)/python -m babel.messages.frontend extract --mapping tests/babel.cfg --keyword Text --keyword plural:2,3 --no-wrap --sort-by-file planner pages api runners/commands runners/sweep -o locale/epochwise.pot
 
 browser: $(DEV)
 	@$(BIN)/python -m tests.browser.chromium
@@ -144,7 +144,7 @@ $(SPARK): requirements/spark.txt requirements/constraints.txt $(APP)
 
 # The tests of the store in a bucket of a real S3 server on this machine, and its kill campaigns.
 s3: $(S3)
-	EPOCHWISE_S3=1 $(BIN)/python -m pytest -p no:randomly tests/store/test_bucket.py tests/faults/test_bucket.py
+	EPOCHWISE_S3=1 $(BIN)/python -m pytest -p no:randomly tests/planner/store/disk/test_bucket.py tests/faults/test_bucket.py
 	$(BIN)/python -m pytest -p no:randomly -p tests.store.in_a_bucket $$($(BIN)/python -m tests.store.in_a_bucket)
 
 $(S3): requirements/s3-servers.txt requirements/s3.txt requirements/constraints.txt $(DEV)

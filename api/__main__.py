@@ -3,7 +3,7 @@
 import sys
 from typing import Final
 
-from api.openapi import ADDRESSES, PATH, PUSH, Address, table_of
+from api.openapi import ADDRESSES, PATH, PUSH, ApiAddress, table_of
 from api.push import BURST, PER_SECOND
 from api.routes import AT_ONCE, MOST_WAITING
 from planner.core import LONGEST_QUERY, LONGEST_VALUE, MOST_QUERY_VALUES, Text
@@ -66,7 +66,7 @@ token, {BURST:g} at once (429).
 """
 
 
-def _address(address: Address) -> str:
+def _address(address: ApiAddress) -> str:
     lines = [
         f"## GET {address.path}",
         "",

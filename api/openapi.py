@@ -56,7 +56,7 @@ VERSION: Final = "1.0.0"
 
 
 @dataclass(frozen=True, slots=True)
-class Address:
+class ApiAddress:
     """An address with its parameters and the schema of its answer."""
 
     name: str
@@ -72,33 +72,33 @@ class Address:
 
 
 ADDRESSES: Final = (
-    Address("index", "Workloads and their input patterns, by slug and name", "Start here.",
+    ApiAddress("index", "Workloads and their input patterns, by slug and name", "Start here.",
         "Index"),
-    Address("results", "Measured and published runs",
+    ApiAddress("results", "Measured and published runs",
         "As on the page Results, a part at a time: repeat with `cursor` set to "
         "`next_cursor` until it is null.",
         "Results", parameters.RESULTS),
-    Address("projection", "N epochs of a workload on each system it ran on",
+    ApiAddress("projection", "N epochs of a workload on each system it ran on",
         "As on the page How long?: total time with its interval, or the reason of a refusal.",
         "Projection", parameters.HOW_LONG),
-    Address("curve", "Samples per second against batch size",
+    ApiAddress("curve", "Samples per second against batch size",
         "As on the page Throughput; `batch` adds answers at your batch sizes.", "Curves",
         parameters.CURVE),
-    Address("scaling-out", "Whether more devices pay",
+    ApiAddress("scaling-out", "Whether more devices pay",
         "As on the page Scaling out: steps by device count, crossovers, uneven workers.",
         "ScalingOut", parameters.SCALING_OUT),
-    Address("compare", "Hardware, rented, bought or already owned: time, cost and probability",
+    ApiAddress("compare", "Hardware, rented, bought or already owned: time, cost and probability",
         "As on the page Compare hardware. Money is in `currency`.", "HardwareComparison", COMPARE),
-    Address("options", "All options of a comparison",
+    ApiAddress("options", "All options of a comparison",
         "Takes the same question; `usual` marks the default options.", "Options", COMPARE),
-    Address("capacity", "Machines for a month of jobs: cost, waiting times, what breaks first",
+    ApiAddress("capacity", "Machines for a month of jobs: cost, waiting times, what breaks first",
         "As on the page Capacity. A fleet is found in seconds, so ask once. Money is in USD.",
         "CapacityPlan", parameters.CAPACITY),
-    Address("explore", "Any number of the runs against any other",
+    ApiAddress("explore", "Any number of the runs against any other",
         "As on the page Explore: the points of a chart, the cells of a pivot table, or facts "
         "of runs side by side, as `view` says.",
         "Explore", parameters.EXPLORE),
-    Address("sql", "A read-only SELECT statement over the runs",
+    ApiAddress("sql", "A read-only SELECT statement over the runs",
         "As on the page Explore: one statement over the table `runs`, with limits of time, "
         "memory and rows. `cut` is true where further rows are left out.",
         "SqlResult", parameters.SQL),
@@ -130,7 +130,7 @@ def description() -> dict[str, Any]:
     }
 
 
-def _operation(address: Address) -> dict[str, Any]:
+def _operation(address: ApiAddress) -> dict[str, Any]:
     answer = {"$ref": f"#/components/schemas/{address.schema}"}
     return {
         "operationId": address.name,

@@ -29,7 +29,7 @@ from planner.store.disk.access import strictest
 from planner.store.disk.audit import record
 from planner.store.disk.secrets import TOKENS, AnotherSetError, Token, bind
 from planner.store.pushed import MOST_BYTES, PushError, keep, read_body
-from planner.store.pushed import Pushed as PushedRuns
+from planner.store.pushed import PushRequest as PushedRuns
 from planner.store.sealed.commit import ContradictionError
 from planner.store.visibility import access_of, reference_of
 

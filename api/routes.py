@@ -65,6 +65,7 @@ from planner.core import (
     QueryTexts,
     Text,
     message_of,
+    paragraph,
     plain_text,
 )
 from planner.core.slugs import slugs
@@ -376,11 +377,10 @@ def _missing(paths: Mapping[str, str]) -> Endpoint:
             )
             allow = {"Allow": "GET, HEAD" if method == "GET" else method}
             return problem(HTTPStatus.METHOD_NOT_ALLOWED, detail, headers=allow)
-        near = Text(" Perhaps {path}?", path=path) if path in paths else ""
-        detail = Text(
-            "There is no such address.{near} See {path} for all of them.",
-            near=near,
-            path=openapi.PATH,
+        detail = paragraph(
+            "There is no such address.",
+            Text("Perhaps {path}?", path=path) if path in paths else "",
+            Text("See {path} for all of them.", path=openapi.PATH),
         )
         return problem(HTTPStatus.NOT_FOUND, detail)
 

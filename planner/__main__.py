@@ -193,7 +193,7 @@ def _answer(options: argparse.Namespace, left: list[str]) -> int:
         more = (f"- {p}" for p in options.strange if str(p) not in str(error))
         words.note("\n".join([str(error), *more]))
         return words.WRONG_WORDS
-    except (words.RefusedError, LimitError) as error:
+    except (words.NoAnswerError, LimitError) as error:
         words.note(str(error))
         return words.REFUSED
 

@@ -21,6 +21,8 @@ from tests.shipped import ROOT
 from tests.trees import nodes
 
 ROOMS: Final = ("planner", "pages", "api")
+COMMANDS: Final = ("runners/commands", "runners/sweep")
+"""Packages of the runners that may import `planner.core`."""
 KEYWORDS: Final = {"Text": (0,), "plural": (1, 2)}
 """Functions with templates, and which arguments those are; `make messages` has the same."""
 _WORD: Final = re.compile(r"[A-Za-z]{2,}")
@@ -54,9 +56,9 @@ class Template:
         return any(_PIECE.match(text) for text in self.texts or ())
 
 
-def sources() -> Iterator[Path]:
+def sources(rooms: Sequence[str] = (*ROOMS, *COMMANDS)) -> Iterator[Path]:
     """Return the source files of the rooms whose sentences a user sees."""
-    for room in ROOMS:
+    for room in rooms:
         yield from sorted((ROOT / room).rglob("*.py"))
 
 
@@ -66,10 +68,10 @@ def templates() -> tuple[Template, ...]:
     return tuple(t for path in sources() if path.name != "_text.py" for t in _templates(path))
 
 
-@lru_cache(maxsize=1)
-def f_strings() -> tuple[str, ...]:
-    """Return the sentences of all rooms that are f-strings still, with their places."""
-    return tuple(t for path in sources() if path.name != "_text.py" for t in _f_strings(path))
+@lru_cache
+def f_strings(rooms: Sequence[str] = ROOMS) -> tuple[str, ...]:
+    """Return the sentences of rooms that are f-strings still, with their places."""
+    return tuple(t for path in sources(rooms) if path.name != "_text.py" for t in _f_strings(path))
 
 
 def _templates(path: Path) -> Iterator[Template]:
@@ -146,7 +148,7 @@ def main() -> None:
     print(f"templates {len(templates())}")
     print(f"  of a plural {sum(t.function == 'plural' for t in templates())}")
     print(f"  pieces of a sentence {len(pieces)}")
-    print(f"f-strings {len(f_strings())}")
+    print(f"f-strings {len(f_strings())}, of runners {len(f_strings(COMMANDS))}")
     print(f"sentences without values {sum(1 for path in sources() for _ in literals(path))}")
 
 

@@ -180,7 +180,7 @@ NO_JUDGEMENT: Final[dict[str, str]] = {
         answers.comparison._snapshot:LIKELIER compare.rent_or_buy:LEAST_CHANCE
         compare.rent_or_buy:HARDLY compare.rent_or_buy:LEAST_WORK_S
         cost.break_even:EVEN_PERCENT cost._display:DIGITS cost._display:RATE_DIGITS
-        throughput.curves:GRID
+        throughput.curves:GRID scaling_out._courses:GRID scaling_out._courses:MOST_SLOW
         epochs.how_long:CHART_POINTS time_to_target.goodput:GRID
         time_to_target.frontier:BATCHES
         epochs.steadiness:SHOWN

@@ -13,7 +13,7 @@ from tests.bench.__main__ import PARTS
 from tests.each import each
 from tests.faults import outcomes
 from tests.figures_page import Figure, between, figures, readme_table, replaced
-from tests.planner.test_coverage import SWEEPS
+from tests.planner.fits.test_coverage import SWEEPS
 
 ROOT = Path(__file__).parent.parent
 TEXT = figures_page.pages()
@@ -53,7 +53,7 @@ def test_every_number_in_the_prose_of_the_readme_has_its_source() -> None:
         "WCAG 2.2 AA": "a standard",
         f"Five result sets, {sum(printed)} runs": "data/results",
         "Misra1d to 8 digits": "tests/planner/throughput/test_throughput_nist.py",
-        f"{SWEEPS:,} simulated sweeps": "tests/planner/test_coverage.py",
+        f"{SWEEPS:,} simulated sweeps": "tests/planner/fits/test_coverage.py",
         "7 or 8 batch sizes": "data/results",
         "NVIDIA's H100 and H200 with Keras on JAX": "data/results",
         "article 002's WideResNet-103M,": "data/results",

@@ -14,7 +14,7 @@ from typing import Final
 
 import numpy as np
 
-from backtest.accuracy.targets import TARGETS, Target
+from backtest.accuracy.targets import TARGETS, TargetRange
 from backtest.questions.figure import REFUSED, UNREFUSED, Row
 from backtest.questions.source_table import PUBLIC_DATA, Origin
 from planner.core import sentence_case, shipped_rows
@@ -123,7 +123,9 @@ def _summary(rows: Sequence[Row], origin: Origin) -> list[str]:
     ]
 
 
-def _target_line(target: Target, value: float, rows: Sequence[Row], *, with_reasons: bool) -> str:
+def _target_line(
+    target: TargetRange, value: float, rows: Sequence[Row], *, with_reasons: bool
+) -> str:
     missed = f"**missed**: {target.why}" if target.why and with_reasons else "**missed**"
     verdict = "reached" if target.reached(rows) else missed
     return f"| {target.what} | {target.range_text(rows)} | {100 * value:.3g} % | {verdict} |"

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 
 from backtest.accuracy.page import Timing
 from backtest.data.cases import TextRows
-from backtest.data.columns import COLUMNS, Line, Skipped, header_problem, sound_rows
+from backtest.data.columns import COLUMNS, NumberedRow, Skipped, header_problem, sound_rows
 from backtest.questions.figure import Place, Row, columns_of
 from planner.store.disk.files import write_whole
 
@@ -85,11 +85,11 @@ def _read(file: Path, path: str) -> tuple[TextRows, list[Skipped]]:
     return [{k: v or "" for k, v in row.items()} for row in kept], skipped
 
 
-def _lines(text: TextIO) -> tuple[list[str], list[Line]]:
+def _lines(text: TextIO) -> tuple[list[str], list[NumberedRow]]:
     """Return the column names, and all rows that are not empty."""
     reader = csv.reader(text, strict=True)  # a quote that is never closed takes rows along
     names: list[str] | None = None
-    lines: list[Line] = []
+    lines: list[NumberedRow] = []
     while True:
         number = reader.line_num + 1
         try:
@@ -98,7 +98,7 @@ def _lines(text: TextIO) -> tuple[list[str], list[Line]]:
             return names or [], lines
         except csv.Error as error:  # such as a cell of more than 131,072 letters
             to = f", up to line {reader.line_num}" if reader.line_num > number else ""
-            lines.append(Line(number=number, broken=f"cannot be read: {error}{to}"))
+            lines.append(NumberedRow(number=number, broken=f"cannot be read: {error}{to}"))
             names = names or []
             continue
         if names is None:
@@ -107,11 +107,11 @@ def _lines(text: TextIO) -> tuple[list[str], list[Line]]:
             lines.append(_line(number, names, cells))
 
 
-def _line(number: int, names: Sequence[str], cells: Sequence[str]) -> Line:
+def _line(number: int, names: Sequence[str], cells: Sequence[str]) -> NumberedRow:
     if len(cells) > len(names):
         broken = f"has {len(cells)} cells, the first line {len(names)} names"
-        return Line(number=number, broken=broken)
-    return Line(number=number, cells=dict(zip_longest(names, cells)))
+        return NumberedRow(number=number, broken=broken)
+    return NumberedRow(number=number, cells=dict(zip_longest(names, cells)))
 
 
 def write_accuracy(path: Path, rows: Sequence[Row]) -> None:

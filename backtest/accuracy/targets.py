@@ -14,7 +14,7 @@ from backtest.questions.unmeasured import DATA_SET
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class TargetRange:
     """A figure of one row and its target range [shares]; `why` explains a miss.
 
     `high` is None if the figure should be at most that of the best other method.
@@ -99,7 +99,7 @@ COARSE: Final = (
 FUTURE: Final = "a later change cannot be predicted from the first epochs"
 
 
-def _of_batch() -> tuple[Target, ...]:
+def _of_batch() -> tuple[TargetRange, ...]:
     median, held = ("median_error", 0.0, 0.045), ("coverage", 0.85, 0.95)
     twice, beyond = ("median_error", 0.0, 0.075), ("coverage", 0.85, 1.0)
     specs = (
@@ -120,12 +120,12 @@ def _of_batch() -> tuple[Target, ...]:
          beyond, UNSEEN),
     )  # fmt: skip
     return tuple(
-        Target(what, batch.QUESTION, task, method, name, *limits, why)
+        TargetRange(what, batch.QUESTION, task, method, name, *limits, why)
         for what, task, method, name, limits, why in specs
     )
 
 
-def _of_devices() -> tuple[Target, ...]:
+def _of_devices() -> tuple[TargetRange, ...]:
     reasons = {
         ("DLPerf V100", 5): STARVED,
         ("ElasticFlow A100", 5): STEEP,
@@ -139,19 +139,19 @@ def _of_devices() -> tuple[Target, ...]:
     cut = [(name, band) for name in CLUSTERS.values() for band in BANDS]
     cut += [(name, band) for name in TABLES for band in TABLE_BANDS]
     return (
-        Target(f"{ahead}, {t4}, mean error", devices.QUESTION, ahead, SCALING, t4, "mean_error",
-               0.0, 0.097),
+        TargetRange(f"{ahead}, {t4}, mean error", devices.QUESTION, ahead, SCALING, t4,
+                    "mean_error", 0.0, 0.097),
         *(
-            Target(f"{task}, {name}, mean error", devices.QUESTION, task, SCALING, name,
-                   "mean_error", 0.0, None, reasons.get((name, band[1]), ""))
+            TargetRange(f"{task}, {name}, mean error", devices.QUESTION, task, SCALING, name,
+                        "mean_error", 0.0, None, reasons.get((name, band[1]), ""))
             for name, band in cut
             for task in (f"{band[1]} to {band[2]} devices from at most {band[0]}",)
         ),
     )  # fmt: skip
 
 
-def _of_epochs() -> tuple[Target, ...]:
-    few, many = epochs.KNOWN[:3], epochs.KNOWN[3:]
+def _of_epochs() -> tuple[TargetRange, ...]:
+    few, many = epochs.EPOCHS_SEEN[:3], epochs.EPOCHS_SEEN[3:]
     specs = [(k, COLAB, "coverage", "coverage", 0.88, 0.98, "") for k in few]
     specs += [
         (k, COLAB, "interval width", "median_width", 0.0, width, "")
@@ -164,39 +164,40 @@ def _of_epochs() -> tuple[Target, ...]:
         (3, epochs.CHANGING, "coverage", "coverage", 0.85, 1.0, FUTURE),
     ]
     return tuple(
-        Target(f"after {k} epochs, {name}, {what}", epochs.QUESTION, f"after {k} epochs", EPOCHS,
-               name, field, low, high, why)
+        TargetRange(f"after {k} epochs, {name}, {what}", epochs.QUESTION, f"after {k} epochs",
+                    EPOCHS, name, field, low, high, why)
         for k, name, what, field, low, high, why in specs
     )  # fmt: skip
 
 
-def _of_convergence() -> tuple[Target, ...]:
+def _of_convergence() -> tuple[TargetRange, ...]:
     sets = {"Shallue (digitised)": DIGITISED, "C4 language models": "",
             "MLPerf reference points": "", MEAN: SHARPER}  # fmt: skip
     return tuple(
-        Target(f"samples to target from 3 batches, {name}, mean error", convergence.QUESTION,
-               THREE, OURS_CONVERGENCE, name, "mean_error", 0.0, 0.09, why)
+        TargetRange(f"samples to target from 3 batches, {name}, mean error", convergence.QUESTION,
+                    THREE, OURS_CONVERGENCE, name, "mean_error", 0.0, 0.09, why)
         for name, why in sets.items()
     )  # fmt: skip
 
 
-def _of_cards() -> tuple[Target, ...]:
+def _of_cards() -> tuple[TargetRange, ...]:
     specs = (("its data sheet alone", 0.164, ""),
               ("its data sheet and two public benchmarks", 0.12, ""),
               ("own workload on one other card", 0.159, UNLIKE))  # fmt: skip
     return tuple(
-        Target(f"card known by {task}, {what}", unmeasured.QUESTION, task, LADDER, DATA_SET, field,
-               low, high, why)
+        TargetRange(f"card known by {task}, {what}", unmeasured.QUESTION, task, LADDER, DATA_SET,
+                    field, low, high, why)
         for task, error, why in specs
         for what, field, low, high in (("mean error", "mean_error", 0.0, error),
                                        ("coverage", "coverage", 0.85, 0.95))
     )  # fmt: skip
 
 
-def _of_choices() -> tuple[Target, ...]:
+def _of_choices() -> tuple[TargetRange, ...]:
     return tuple(
-        Target(f"choice of devices and batch, {unit}, target {target:g}", regret.QUESTION,
-               f"{unit}, target {target:g}", regret.OURS, MEAN, "mean_error", 0.0, limit, COARSE)
+        TargetRange(f"choice of devices and batch, {unit}, target {target:g}", regret.QUESTION,
+                    f"{unit}, target {target:g}", regret.OURS, MEAN, "mean_error", 0.0, limit,
+                    COARSE)
         for target in regret.TARGETS
         for unit, limit in (("regret in time", 0.005), ("regret in device-hours", 0.12))
     )  # fmt: skip

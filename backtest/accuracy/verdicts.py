@@ -10,10 +10,10 @@ from dataclasses import dataclass, fields
 from typing import Final, Literal
 
 from backtest.accuracy.page import ABOUT, Timing
-from backtest.accuracy.targets import INTERIOR, TARGETS, THREE, TWICE, Target
+from backtest.accuracy.targets import INTERIOR, TARGETS, THREE, TWICE, TargetRange
 from backtest.questions import batch, convergence, described, devices, epochs, regret, unmeasured
 from backtest.questions.figure import MEAN, REFUSED, UNREFUSED, Row
-from planner.core import Record, sentence_case
+from planner.core import Record, Text, listed_words, paragraph, sentence_case
 
 Side = Literal["all", "ours", "others"]
 SIDES: Final[tuple[Side, ...]] = ("all", "ours", "others")
@@ -156,7 +156,7 @@ def verdicts_of(rows: Sequence[Row]) -> tuple[Verdict, ...]:
     return tuple(_verdict(t, value, rows) for t, value in measured if value is not None)
 
 
-def _verdict(target: Target, value: float, rows: Sequence[Row]) -> Verdict:
+def _verdict(target: TargetRange, value: float, rows: Sequence[Row]) -> Verdict:
     reached = target.reached(rows)
     high = target.high if target.high is not None else _best_other(target, rows)
     return Verdict(
@@ -169,7 +169,7 @@ def _verdict(target: Target, value: float, rows: Sequence[Row]) -> Verdict:
     )
 
 
-def _best_other(target: Target, rows: Sequence[Row]) -> float:
+def _best_other(target: TargetRange, rows: Sequence[Row]) -> float:
     place = (target.question, target.task, target.data_set)
     others = [
         float(getattr(r, target.field))
@@ -231,15 +231,22 @@ def sentences_of(rows: Sequence[Row], verdicts: Sequence[Verdict]) -> tuple[str,
     paragraphs = (
         (_headline(rows),),
         (
-            _errors("On hidden public measurements, Epochwise was ", rows, FIRST),
+            Text("On hidden public measurements, Epochwise was {errors} (medians).", errors=first)
+            if (first := _errors(rows, FIRST))
+            else "",
             _worst_tenth(rows, FIRST[-1]),
         ),
         (_intervals(rows), _unrefused(rows, FIRST)),
         (_reached(verdicts), _furthest(rows)),
-        (_errors("It was ", rows, THEN), _unrefused(rows, THEN), _choices(rows)),
+        (
+            Text("It was {errors} (medians).", errors=then)
+            if (then := _errors(rows, THEN))
+            else "",
+            _unrefused(rows, THEN),
+            _choices(rows),
+        ),
     )
-    joined = (" ".join(text for text in part if text) for part in paragraphs)
-    return tuple(text for text in joined if text)
+    return tuple(text for part in paragraphs if (text := paragraph(*part)))
 
 
 def headline_rows(rows: Sequence[Row]) -> list[tuple[str, Row]]:
@@ -249,7 +256,9 @@ def headline_rows(rows: Sequence[Row]) -> list[tuple[str, Row]]:
 
 def _headline(rows: Sequence[Row]) -> str:
     errors = [f"{per_cent(row.median_error)} {words}" for words, row in headline_rows(rows)]
-    return f"Median error on hidden public data: {_listed(errors)}." if errors else ""
+    if not errors:
+        return ""
+    return Text("Median error on hidden public data: {errors}.", errors=listed_words(errors))
 
 
 def _rows_of(
@@ -259,17 +268,18 @@ def _rows_of(
     return [(words, row) for words, row in pairs if row is not None]
 
 
-def _errors(start: str, rows: Sequence[Row], places: Sequence[tuple[str, str, str, str]]) -> str:
+def _errors(rows: Sequence[Row], places: Sequence[tuple[str, str, str, str]]) -> str:
     errors = [(words, per_cent(row.median_error)) for words, row in _rows_of(rows, places)]
-    return f"{start}{_off(errors)} (medians)." if errors else ""
+    return _off(errors) if errors else ""
 
 
 def _worst_tenth(rows: Sequence[Row], place: tuple[str, str, str, str]) -> str:
     """Return a sentence on the 90th percentile of the errors."""
-    matches = [row for _, row in _rows_of(rows, [place])]
-    return "".join(
-        f"One in ten {place[0]} was more than {per_cent(r.p90_error)} off." for r in matches
-    )
+    return paragraph(*(
+        Text("One in ten {words} was more than {error} off.", words=words,
+             error=per_cent(row.p90_error))
+        for words, row in _rows_of(rows, [place])
+    ))  # fmt: skip
 
 
 def _unrefused(rows: Sequence[Row], places: Sequence[tuple[str, str, str, str]]) -> str:
@@ -281,39 +291,48 @@ def _unrefused(rows: Sequence[Row], places: Sequence[tuple[str, str, str, str]])
         if (place := (row.question, row.task, row.data_set)) in every
         and per_cent(every[place].median_error) != per_cent(row.median_error)
     ]
-    return f"With refused answers included, it would have been {_off(errors)}." if errors else ""
+    if not errors:
+        return ""
+    return Text("With refused answers included, it would have been {errors}.", errors=_off(errors))
 
 
 def _off(errors: Sequence[tuple[str, str]]) -> str:
     """Return a phrase, as "3.0 % off at a batch between measured ones and 7.4 % at twice"."""
     (words, error), *others = errors
-    return _listed([f"{error} off {words}", *(f"{error} {words}" for words, error in others)])
+    first = Text("{error} off {words}", error=error, words=words)
+    return listed_words([first, *(f"{error} {words}" for words, error in others)])
 
 
 def _intervals(rows: Sequence[Row]) -> str:
     held = [per_cent(row.coverage) for _, row in _rows_of(rows, FIRST)]
     if not held:
         return ""
-    which = ", in this order" if len(held) > 1 else ""
-    return f"Its 90 % intervals contained {_listed(held)} of the measurements{which}."
+    shares = listed_words(held)
+    if len(held) > 1:
+        return Text(
+            "Its 90 % intervals contained {shares} of the measurements, in this order.",
+            shares=shares,
+        )
+    return Text("Its 90 % intervals contained {shares} of the measurements.", shares=shares)
 
 
 def _choices(rows: Sequence[Row]) -> str:
     """Return the range of costs of the chosen devices and batch, over all targets."""
-    parts, workloads = [], 0
+    costs, workloads = {}, 0
     for unit, start in REGRETS.items():
         tasks = [t for t in tasks_of(rows, regret.QUESTION) if t.startswith(start)]
         matches = [r for t in tasks if (r := ours(rows, regret.QUESTION, t, MEAN))]
         if matches:
-            costs = sorted(r.mean_error for r in matches)
-            parts.append(f"{_range(costs[0], costs[-1])} {unit}")
+            errors = sorted(r.mean_error for r in matches)
+            costs[unit] = f"{_range(errors[0], errors[-1])} {unit}"
             workloads = matches[0].curves
-    if not parts:
+    if not costs:
         return ""
-    took = _listed(parts).replace("longer and", "longer, and used", 1)
-    return (
-        f"Its choices of devices and batch took {took} than the best measured choice "
-        f"(means of {workloads} workloads; range over three targets)."
+    return Text(
+        "Its choices of devices and batch took {costs} than the best measured choice "
+        "(means of {workloads} workloads; range over three targets).",
+        costs=", and used ".join(costs.values()),
+        workloads=workloads,
     )
 
 
@@ -322,14 +341,23 @@ def _reached(verdicts: Sequence[Verdict]) -> str:
         return ""
     missed = [v for v in verdicts if not v.reached]
     kept = len(verdicts) - len(missed)
-    summary = f"Of {len(verdicts)} figures with a target, {kept} reach it"
     if not missed:
-        return f"{summary} and none misses it."
+        return Text(
+            "Of {count} figures with a target, {kept} reach it and none misses it.",
+            count=len(verdicts),
+            kept=kept,
+        )
     worst = max(missed, key=lambda v: v.short_by)
-    why = f": {worst.why}" if worst.why else ""
-    return (
-        f"{summary} and {len(missed)} miss it. The worst miss: “{worst.what}” is "
-        f"{per_cent(worst.measured)}, target {worst.target}{why}."
+    return Text(
+        "Of {count} figures with a target, {kept} reach it and {missed} miss it. The worst miss: "
+        "“{what}” is {measured}, target {target}{why}.",
+        count=len(verdicts),
+        kept=kept,
+        missed=len(missed),
+        what=worst.what,
+        measured=per_cent(worst.measured),
+        target=worst.target,
+        why=f": {worst.why}" if worst.why else "",
     )
 
 
@@ -341,19 +369,22 @@ def _furthest(rows: Sequence[Row]) -> str:
         return ""
     worst = max(answers, key=lambda r: r.median_error)
     question = f"{titles([worst])[worst.question][0]}, {worst.task}"
-    where = PLAINLY.get((worst.question, worst.task), f"on one question (“{question}”)")
-    coverage = f"; its 90 % intervals contained {per_cent(worst.coverage)} of the measurements"
-    return (
-        f"Its largest median error was {per_cent(worst.median_error)}, {where} (data: "
-        f"{worst.data_set}){'' if math.isnan(worst.coverage) else coverage}."
+    elsewhere = Text("on one question (“{question}”)", question=question)
+    error = Text(
+        "Its largest median error was {error}, {where} (data: {data_set})",
+        error=per_cent(worst.median_error),
+        where=PLAINLY.get((worst.question, worst.task), elsewhere),
+        data_set=worst.data_set,
+    )
+    if math.isnan(worst.coverage):
+        return f"{error}."
+    return Text(
+        "{error}; its 90 % intervals contained {coverage} of the measurements.",
+        error=error,
+        coverage=per_cent(worst.coverage),
     )
 
 
 def _range(low: float, high: float) -> str:
     """Return a range, as "0 to 16 %"."""
     return per_cent(low) if low == high else f"{per_cent(low)[:-2]} to {per_cent(high)}"
-
-
-def _listed(parts: Sequence[str]) -> str:
-    *most, last = parts
-    return f"{', '.join(most)} and {last}" if most else last

@@ -24,8 +24,8 @@ from planner.scaling import (
     FADING,
     GROWTH_SD,
     KAPPA,
-    Places,
     ScalingCurve,
+    StepPlaces,
     assumed_share,
     fit_scaling,
     places_of,
@@ -135,7 +135,7 @@ def _growth_scores(question: _Question) -> list[float]:
     at = None if prediction is None else places_of(
         prediction[0], far.batch, far.devices, far.nodes, None
     )  # fmt: skip
-    if prediction is None or not isinstance(at, Places):
+    if prediction is None or not isinstance(at, StepPlaces):
         return nothing
     curve, estimate = prediction
     share, octaves = assumed_share(curve, at), np.nan_to_num(_octaves(curve, far))
@@ -165,6 +165,6 @@ def _scores(estimate: Estimate, changes: Sequence[Floats], truth: Floats) -> lis
 def _octaves(curve: ScalingCurve, far: Runs) -> Floats:
     """Return the doublings of devices beyond the largest measured count on their link."""
     at = places_of(curve, far.batch, far.devices, far.nodes, None)
-    if not isinstance(at, Places):
+    if not isinstance(at, StepPlaces):
         return np.full(far.devices.shape, np.nan)
     return np.maximum(np.log2(at.devices / curve.most_devices[at.link]), 0.0)

@@ -16,7 +16,7 @@ import numpy as np
 
 from backtest.choose.choice import Choice, Setting, chosen
 from backtest.data.cases import Read
-from backtest.questions.epochs import KNOWN, Run, beside, groups_of_runs
+from backtest.questions.epochs import EPOCHS_SEEN, RunEpochs, beside, groups_of_runs
 from planner.core import LEVEL, Floats
 from planner.epochs import MAX_CV, SETS_SD, Scatter
 from planner.epochs.steadiness import steadiness
@@ -60,13 +60,13 @@ class _Question:
 
 def epoch_choices(read: Read) -> list[Choice]:
     """Return the chosen prior of epochs, and how long a pace wanders."""
-    cut = itertools.product(groups_of_runs(read).items(), KNOWN)
+    cut = itertools.product(groups_of_runs(read).items(), EPOCHS_SEEN)
     candidates = (_question(name, runs, k) for (name, runs), k in cut)
     questions = [q for q in candidates if q is not None]
     return _priors(questions) + _wandering(questions) + _pooling(questions)
 
 
-def _question(data_set: str, runs: Sequence[Run], k: int) -> _Question | None:
+def _question(data_set: str, runs: Sequence[RunEpochs], k: int) -> _Question | None:
     """Return the question of one data set; None if no run is long and steady enough."""
     both = zip(runs, beside(runs), strict=True)
     pairs = [(r, s) for r, s in both if r.epoch_s.size > k and steadiness(r.epoch_s[:k]).steady]

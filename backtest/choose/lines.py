@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from backtest.choose.choice import Choice, Setting, chosen, interval_score, mean_over
-from backtest.data.cases import TASKS, Cases, Curve, CurveSets, Read, cases_of
+from backtest.data.cases import TASKS, Cases, CurveSets, MeasuredCurve, Read, cases_of
 from backtest.questions.batch import CHECKS, may_answer, step_time_curves
 from backtest.questions.convergence import convergence_curves, powers
 from backtest.questions.convergence import may_answer as may_answer_convergence
@@ -112,18 +112,20 @@ def form_choices(read: Read) -> list[Choice]:
     ]
 
 
-def _corners(use: str, sets: dict[str, list[Curve]], tasks: tuple[str, ...]) -> list[Choice]:
+def _corners(
+    use: str, sets: dict[str, list[MeasuredCurve]], tasks: tuple[str, ...]
+) -> list[Choice]:
     pairs = [(name, task) for name in sets for task in tasks if _has_hidden(sets[name], task)]
     errors = [[_corner_error(sets[name], task, a) for name, task in pairs] for a in SHARPNESS]
     settings = [Setting(words=f"a = {a:g}") for a in SHARPNESS]
     return chosen(use, settings, np.array(errors), [name for name, _ in pairs], "a = 1")
 
 
-def _has_hidden(curves: list[Curve], task: str) -> bool:
+def _has_hidden(curves: list[MeasuredCurve], task: str) -> bool:
     return bool(cases_of(curves, TASKS[task]).hidden_batch.size)
 
 
-def _corner_error(curves: list[Curve], task: str, sharpness: float) -> float:
+def _corner_error(curves: list[MeasuredCurve], task: str, sharpness: float) -> float:
     cases = cases_of(curves, TASKS[task])
     answered = may_answer_convergence(cases)
     error = np.abs(powers(sharpness)(cases).value / cases.hidden_value - 1.0)[answered]

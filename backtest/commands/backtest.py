@@ -50,7 +50,7 @@ from backtest.published.what_if import (
 from backtest.questions.figure import Row, Watch
 from backtest.questions.own import has_result_sets, own_rows, result_sets
 from backtest.questions.source_table import Origin, origin_of
-from backtest.questions.what_if import what_if_checks
+from backtest.questions.what_if import limit_checks, what_if_checks
 from planner.published import read_rows
 from planner.store.catalog import read_catalog
 from planner.store.disk.files import write_whole
@@ -59,15 +59,17 @@ from planner.store.disk.files import write_whole
 def write_what_if(into: Path | None) -> int:
     """Write the page and its figures from what ships; return the exit code."""
     place = into or ROOT
-    checks = what_if_checks(ROOT / "data" / "results")
+    folder = ROOT / "data" / "results"
+    checks, limits = what_if_checks(folder), limit_checks(folder)
     rows, _ = read_rows(ROOT / "data" / "tables" / "published")
     cases, left_out = split_cases(rows, read_catalog(ROOT / "data" / "catalog").catalog)
     groups, none = advised(cases)
     scored = split_scores(cases, errors_of(cases), groups, none)
-    write_whole(place / "docs" / f"{NAME}.md", page(checks, scored, groups, left_out))
-    write_whole(place / "data" / f"{NAME}.json", figures(checks, scored))
+    write_whole(place / "docs" / f"{NAME}.md", page(checks, limits, scored, groups, left_out))
+    write_whole(place / "data" / f"{NAME}.json", figures(checks, limits, scored))
     sys.stdout.write(
-        f"{len(checks)} checks against runs, {len(cases)} published splits: docs/{NAME}.md and "
+        f"{len(checks)} checks against runs, {len(limits)} deadlines and budgets, {len(cases)} "
+        f"published splits: docs/{NAME}.md and "
         f"data/{NAME}.json in {place}\n"
     )
     return 0 if checks else 1

@@ -20,7 +20,7 @@ from backtest.published.mfu import (
     efficiency_page,
     study_of,
 )
-from backtest.published.page import Tasks, figures_text, page, tasks_of
+from backtest.published.page import TaskAnswers, figures_text, page, tasks_of
 from planner.catalog import Catalog
 from planner.mfu import CONSTANTS, written_fit
 from planner.published import PublishedRow, configurations, faults, read_rows, unknown_accelerators
@@ -46,7 +46,7 @@ def has_published(folder: Path) -> bool:
     return any(path.suffix.lower() == ".tsv" for path in folder.glob("*"))
 
 
-def published_tasks(folder: Path, unscored: Sequence[str] = ()) -> tuple[Tasks, list[str]]:
+def published_tasks(folder: Path, unscored: Sequence[str] = ()) -> tuple[TaskAnswers, list[str]]:
     """Return the tasks of a folder's tables, and a line for each row and file that is not read.
 
     Fits see the tables named in `unscored` too, but their rows are no questions.
@@ -99,7 +99,7 @@ def write_page(folder: Path, origin: str, into: Path) -> int:
     return 0
 
 
-def summary(tasks: Tasks) -> list[str]:
+def summary(tasks: TaskAnswers) -> list[str]:
     """Return a line for each task with answers, as printed: counts, errors and intervals."""
     lines = []
     for task, score in tasks.as_json().items():

@@ -15,7 +15,7 @@ Read = Callable[[str], TextRows]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Curve:
+class MeasuredCurve:
     """Measurements over the batch: ascending `batch` and `value`, shape (n,).
 
     `value` is seconds per step, or samples to a target.
@@ -26,11 +26,13 @@ class Curve:
     value: Floats
 
 
-CurveSets = Mapping[str, Sequence[Curve]]
+CurveSets = Mapping[str, Sequence[MeasuredCurve]]
 """Curves by the name of their data set."""
 
 
-def curves_of(points: Mapping[str, Sequence[tuple[float, float]]], least: int) -> list[Curve]:
+def curves_of(
+    points: Mapping[str, Sequence[tuple[float, float]]], least: int
+) -> list[MeasuredCurve]:
     """Return one curve per name with `least` batches; repeats of a batch are averaged."""
     curves = []
     for name, pairs in points.items():
@@ -38,7 +40,7 @@ def curves_of(points: Mapping[str, Sequence[tuple[float, float]]], least: int) -
         distinct, where, count = np.unique(batch, return_inverse=True, return_counts=True)
         if distinct.size >= least:
             mean = np.bincount(where, value) / count
-            curves.append(Curve(name=name, batch=distinct, value=mean))
+            curves.append(MeasuredCurve(name=name, batch=distinct, value=mean))
     return curves
 
 
@@ -113,7 +115,7 @@ TASKS: Final[Mapping[str, Splits]] = {
 }
 
 
-def cases_of(curves: Sequence[Curve], splits: Splits) -> Cases:
+def cases_of(curves: Sequence[MeasuredCurve], splits: Splits) -> Cases:
     """Return all cases of all curves; curves with too few batches give none."""
     cut = [(c, curve, *split) for c, curve in enumerate(curves) for split in splits(curve.batch)]
     sizes = [(shown.size, hidden.size) for _, _, shown, hidden in cut]

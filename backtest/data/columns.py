@@ -62,7 +62,7 @@ class Skipped:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
+class NumberedRow:
     """A row with its line number; `broken` says why it could not be read."""
 
     number: int
@@ -86,7 +86,7 @@ def header_problem(path: str, names: Sequence[str]) -> str:
     return f"the column {twice[0]} appears twice" if twice else ""
 
 
-def sound_rows(path: str, lines: Sequence[Line]) -> tuple[list[CellsOf], list[Skipped]]:
+def sound_rows(path: str, lines: Sequence[NumberedRow]) -> tuple[list[CellsOf], list[Skipped]]:
     """Return the valid rows, and the rows left out with their reasons."""
     bad = {at: problem for at, line in enumerate(lines) if (problem := _problem(path, line))}
     with_them = _of_the_same_run(path, lines, bad)
@@ -98,7 +98,9 @@ def sound_rows(path: str, lines: Sequence[Line]) -> tuple[list[CellsOf], list[Sk
 WITHOUT: Final = "another row of its run is unusable, so the run is left out"
 
 
-def _of_the_same_run(path: str, lines: Sequence[Line], bad: Mapping[int, Skipped]) -> set[int]:
+def _of_the_same_run(
+    path: str, lines: Sequence[NumberedRow], bad: Mapping[int, Skipped]
+) -> set[int]:
     """Return the indices of valid rows whose run lacks a row.
 
     If the bad row does not identify its run, the runs next to it count as incomplete.
@@ -114,11 +116,11 @@ def _of_the_same_run(path: str, lines: Sequence[Line], bad: Mapping[int, Skipped
     return {at for at, x in enumerate(lines) if at not in bad and _key(x, names) in broken}
 
 
-def _key(line: Line, names: Sequence[str]) -> tuple[str | None, ...]:
+def _key(line: NumberedRow, names: Sequence[str]) -> tuple[str | None, ...]:
     return tuple(line.cells.get(name) for name in names)
 
 
-def _problem(path: str, line: Line) -> Skipped | None:
+def _problem(path: str, line: NumberedRow) -> Skipped | None:
     """Return the first problem of a row; None if it is valid."""
     if line.broken:
         return Skipped(path=path, line=line.number, why=line.broken)

@@ -18,7 +18,7 @@ from typing import Final
 
 import numpy as np
 
-from backtest.data.cases import TASKS, Curve, cases_of, curves_of
+from backtest.data.cases import TASKS, MeasuredCurve, cases_of, curves_of
 from backtest.published.described import Answer, answer_of
 from backtest.questions.batch import may_answer
 from backtest.questions.devices import Runs
@@ -97,7 +97,7 @@ def _series(key: tuple[str, ...], members: Sequence[tuple[PublishedRow, float]])
     )  # fmt: skip
 
 
-def batch_curves(rows: Sequence[PublishedRow]) -> dict[str, list[Curve]]:
+def batch_curves(rows: Sequence[PublishedRow]) -> dict[str, list[MeasuredCurve]]:
     """Return step times [s] over the global batch of one workload and device count, by source.
 
     Rows need a batch and a speed in a unit shared by the curve. MLPerf's times to target are left

@@ -33,6 +33,7 @@ from backtest.published.memory import fit_answers, memory_answers
 from backtest.published.mfu import LEAST_ROWS, WAYS, Hidden, Way, left_out, ranked_pairs
 from backtest.published.targets import results
 from planner.catalog import Catalog
+from planner.core import Text
 from planner.mfu import DOMAIN_OF, shipped
 from planner.published import Configuration, PublishedRow
 
@@ -63,7 +64,7 @@ MEASURED: Final[Mapping[str, Callable[[Sequence[PublishedRow]], list[Answer]]]] 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tasks:
+class TaskAnswers:
     """Answers by task, the pairs, and the tasks that failed with their reasons.
 
     `unseen_pairs` are ranked by fits that have not seen their rows, by task.
@@ -87,7 +88,7 @@ class Tasks:
 
 def tasks_of(
     rows: Sequence[PublishedRow], catalog: Catalog, unscored: Sequence[PublishedRow] = ()
-) -> Tasks:
+) -> TaskAnswers:
     """Return the answers of every task; a failed task is empty and listed.
 
     Fits see the rows of `unscored` too, but these are no questions.
@@ -132,7 +133,7 @@ def tasks_of(
             failed.append(f"{start}: {type(problem).__name__}: {problem}")
         for kind, seen in KINDS.items():
             answers[f"{start}_{kind}"] = [row.answer for row in hidden if DESCRIBED[seen](row.row)]
-    return Tasks(answers=answers, pairs=pairs, unseen_pairs=unseen_pairs, failed=failed)
+    return TaskAnswers(answers=answers, pairs=pairs, unseen_pairs=unseen_pairs, failed=failed)
 
 
 def _hidden(
@@ -183,7 +184,7 @@ TITLES: Final[Mapping[str, str]] = {
 """Tasks in words, in the order of the page."""
 
 
-def figures_text(tasks: Tasks, jobs: Sequence[KnownJob]) -> str:
+def figures_text(tasks: TaskAnswers, jobs: Sequence[KnownJob]) -> str:
     """Return the file of figures: scores and largest errors by task, and the whole jobs."""
     whole: dict[str, Any] = {
         "tasks": tasks.as_json(),
@@ -194,7 +195,7 @@ def figures_text(tasks: Tasks, jobs: Sequence[KnownJob]) -> str:
     return f"{json.dumps(whole, indent=1, allow_nan=False)}\n"
 
 
-def notes(tasks: Tasks) -> list[str]:
+def notes(tasks: TaskAnswers) -> list[str]:
     """Return sentences on what is not answered, and on jobs that ran and are refused."""
     lines = []
     for task, title in TITLES.items():
@@ -226,7 +227,7 @@ def _short(why: str) -> str:
     return re.sub(r"\d[\d,.]*", "N", reason[:1].lower() + reason[1:]) or "no reason given"
 
 
-def page(tasks: Tasks, jobs: Sequence[KnownJob], origin: str) -> str:
+def page(tasks: TaskAnswers, jobs: Sequence[KnownJob], origin: str) -> str:
     """Return the page: every task, left-out fits, targets, whole jobs, largest errors."""
     scores = tasks.scores()
     return "\n".join(
@@ -297,10 +298,13 @@ def summary_sentence(scores: Mapping[str, Score | PairScore]) -> str:
     pairs = scores.get("source_out_pairs")
     if not errors or not isinstance(pairs, PairScore) or not pairs.decided:
         return ""
-    return (
-        f"Median error on published runs of hidden sources: {', '.join(errors)}. "
-        f"Of {pairs.asked:,} pairs of accelerators {100.0 * pairs.decided / pairs.asked:.3g} % "
-        f"were decided, {100.0 * pairs.right / pairs.decided:.3g} % of them correctly."
+    return Text(
+        "Median error on published runs of hidden sources: {errors}. Of {asked:,} pairs of "
+        "accelerators {decided:.3g} % were decided, {right:.3g} % of them correctly.",
+        errors=", ".join(errors),
+        asked=pairs.asked,
+        decided=100.0 * pairs.decided / pairs.asked,
+        right=100.0 * pairs.right / pairs.decided,
     )
 
 
@@ -432,7 +436,7 @@ def _jobs_table(jobs: Sequence[KnownJob]) -> list[str]:
     return [line.replace("e+0", "e") for line in lines]
 
 
-def _worst(tasks: Tasks, task: str) -> list[dict[str, Any]]:
+def _worst(tasks: TaskAnswers, task: str) -> list[dict[str, Any]]:
     """Return the largest errors by factor: name, source, ratio to the truth, inside or not."""
     answered = [
         answer for answer in tasks.answers.get(task, ()) if answer.answered and answer.value > 0.0

@@ -12,7 +12,7 @@ Figures = Mapping[str, float | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Target:
+class TaskTarget:
     """A figure of one task and its target range [per cent]."""
 
     what: str
@@ -30,7 +30,7 @@ class Target:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Result:
+class TargetResult:
     """A target with the measured figure, in words."""
 
     what: str
@@ -46,14 +46,14 @@ COVERAGE: Final = (85.0, 95.0)
 _Range = tuple[float, float]
 
 
-def _of(what: str, task: str, ranges: Mapping[Figure, _Range]) -> list[Target]:
+def _of(what: str, task: str, ranges: Mapping[Figure, _Range]) -> list[TaskTarget]:
     return [
-        Target(what=f"{what}: {figure}", task=task, figure=figure, low=low, high=high)
+        TaskTarget(what=f"{what}: {figure}", task=task, figure=figure, low=low, high=high)
         for figure, (low, high) in ranges.items()
     ]
 
 
-def _described(kind: str, what: str, ranges: Mapping[Figure, _Range]) -> list[Target]:
+def _described(kind: str, what: str, ranges: Mapping[Figure, _Range]) -> list[TaskTarget]:
     return [
         target
         for start, words in UNSEEN.items()
@@ -61,7 +61,7 @@ def _described(kind: str, what: str, ranges: Mapping[Figure, _Range]) -> list[Ta
     ]
 
 
-TARGETS: Final[Sequence[Target]] = (
+TARGETS: Final[Sequence[TaskTarget]] = (
     *_described("dense", "language models",
                 {"median error": (0.0, 14.0), "coverage": COVERAGE, "width": (0.0, 120.0)}),
     *_described("dense_over_8_nodes", "language models on more than 8 nodes",
@@ -83,7 +83,7 @@ TARGETS: Final[Sequence[Target]] = (
 )  # fmt: skip
 
 
-def results(tasks: Mapping[str, Figures]) -> list[Result]:
+def results(tasks: Mapping[str, Figures]) -> list[TargetResult]:
     """Return the result of every target whose figure is there.
 
     Args:
@@ -91,7 +91,7 @@ def results(tasks: Mapping[str, Figures]) -> list[Result]:
     """
     measured = ((target, _figure(tasks.get(target.task, {}), target.figure)) for target in TARGETS)
     return [
-        Result(
+        TargetResult(
             what=target.what,
             target=target.range_text,
             measured=f"{value:.3g} %",

@@ -5,6 +5,7 @@
 The advice of splits is checked on published splits over tensor, pipeline and data:
 
     fits       published splits that ran and that our memory model lets run
+    memory     predicted over stated memory of a device, where a row states it
     error      |predicted/published - 1| of the time of a step under the published split
     advised    our split at the same count: its predicted speed over the best published one
 
@@ -26,7 +27,7 @@ from typing import Any, Final
 import numpy as np
 
 from backtest.questions.figure import rounded
-from backtest.questions.what_if import KINDS, Check
+from backtest.questions.what_if import KINDS, LIMITS, Check, LimitCheck
 from planner.catalog import Catalog
 from planner.core import Record, Text, percent, plain, shipped_rows, shipped_text
 from planner.job import Job
@@ -58,7 +59,7 @@ class Advised:
     """Our advice for a model, accelerator, count and batch, beside its best published split.
 
     `relative` is the predicted speed over the best published one, `shards` the devices that hold a
-    copy of the network.
+    copy of the network. `split` has the memory of a device.
     """
 
     name: str
@@ -67,6 +68,7 @@ class Advised:
     shards: int
     published_shards: int
     relative: float
+    split: Split
 
 
 def split_cases(
@@ -195,6 +197,7 @@ def advised(cases: Sequence[SplitCase]) -> tuple[list[Advised], int]:
                 shards=chosen.cut.shards,
                 published_shards=best.split.cut.shards,
                 relative=split.samples_per_s / run.samples_per_s,
+                split=split,
             )
         )
     return advices, none
@@ -213,6 +216,8 @@ def _family(name: str) -> str:
 ROOT: Final = Path(__file__).resolve().parents[2]
 NAME: Final = "accuracy-what-if"
 """Name of the page in docs/ and of its figures in data/."""
+MARGIN: Final = 0.8
+"""Share of the memory that a cut with a margin needs at most."""
 MOST_SPLITS: Final = 12
 """Models whose advice is listed."""
 _STEPS: Final = "published cuts: steps"
@@ -248,6 +253,41 @@ def scores(checks: Sequence[Check]) -> dict[str, dict[str, float | int | None]]:
     return by_check
 
 
+def limit_scores(checks: Sequence[LimitCheck]) -> dict[str, list[dict[str, float | int]]]:
+    """Return by kind of limit, for each multiple, how often a count was advised, kept and best."""
+    return {
+        kind: [_limit_score(limit, [c for c in checks if (c.kind, c.limit) == (kind, limit)])
+               for limit in LIMITS]
+        for kind in dict.fromkeys(c.kind for c in checks)
+    }  # fmt: skip
+
+
+def _limit_score(limit: float, of: Sequence[LimitCheck]) -> dict[str, float | int]:
+    return {
+        "limit": limit,
+        "asked": len(of),
+        "advised": sum(c.advised is not None for c in of),
+        "kept": sum(bool(c.kept) for c in of),
+        "best": sum(c.advised == c.best for c in of),
+    }
+
+
+def limit_words(kind: str, scores: Sequence[Mapping[str, float | int]]) -> str:
+    """Return how often the advice for a kind of limit was right, in one sentence."""
+    counts = {n: sum(int(s[n]) for s in scores) for n in ("asked", "advised", "kept", "best")}
+    if kind == "deadline":
+        return Text(
+            "Deadlines: {advised} of {asked} have an advised count. {kept} of these are kept, and "
+            "{best} have the fewest devices possible.",
+            **counts,
+        )
+    return Text(
+        "Budgets: {advised} of {asked} have an advised count. {kept} of these are kept, and "
+        "{best} have the fastest count possible.",
+        **counts,
+    )
+
+
 def model_rows() -> list[Record]:
     """Return every what-if model with formula, source and the shipped errors of its check."""
     return [
@@ -259,6 +299,7 @@ def model_rows() -> list[Record]:
 def _shown(check: str) -> Record:
     """Return cases and errors of a check for a table; in words where it is no check of runs."""
     figures, splits = shipped_what_if()["scores"].get(check), shipped_what_if()["splits"]
+    limits = shipped_what_if()["limits"].get(check)
     if figures is not None:
         reached = f"interval reaches {figures['right']}"
         return {
@@ -266,7 +307,11 @@ def _shown(check: str) -> Record:
             "Median error": reached if figures["median"] is None else percent(figures["median"], 1),
             "Largest error": None if figures["largest"] is None else percent(figures["largest"], 1),
         }
-    if check == _STEPS:
+    if limits is not None:
+        cases, advised, kept = (sum(s[n] for s in limits) for n in ("asked", "advised", "kept"))
+        share = Text("{kept} of {advised} advised are kept", kept=kept, advised=advised)
+        shown = {"Cases": cases, "Median error": share}
+    elif check == _STEPS:
         shown = {"Cases": splits["rows"], "Median error": percent(splits["median_error"], 1)}
     elif check == _FITS:
         fit = f"{splits['rows_that_fit']} of {splits['rows_with_memory']} that ran fit"
@@ -283,6 +328,10 @@ def split_scores(
     with_memory = [c for c in cases if c.memory_stated]
     relative = np.array([a.relative for a in advised] or [np.nan])
     low, high = np.percentile(relative, [10, 90])
+    memory = np.array(
+        [c.split.need_bytes / (1e9 * c.row.memory_gb) for c in cases if c.row.memory_gb] or [np.nan]
+    )
+    least, most = np.percentile(memory, [10, 90])
     return {
         "rows": len(cases),
         "rows_with_memory": len(with_memory),
@@ -297,24 +346,37 @@ def split_scores(
         "relative_median": float(np.median(relative)),
         "relative_p10": float(low),
         "relative_p90": float(high),
+        "rows_with_stated_memory": sum(bool(c.row.memory_gb) for c in cases),
+        "memory_median": float(np.median(memory)),
+        "memory_p10": float(least),
+        "memory_p90": float(most),
+        "advised_with_margin": sum(
+            a.split.need_bytes <= MARGIN * a.split.have_bytes for a in advised
+        ),
+        "advised_at_twice": sum(
+            a.split.need_bytes + a.split.activation_bytes <= a.split.have_bytes for a in advised
+        ),
     }
 
 
 def page(
     checks: Sequence[Check],
+    limits: Sequence[LimitCheck],
     splits: Mapping[str, float | int],
     advised: Sequence[Advised],
     left_out: Counter[str],
 ) -> str:
     """Return the text of docs/accuracy-what-if.md."""
-    return "\n".join(
-        [_HEAD, *_checks(checks), _NOTES, *_splits(splits), *_advice(advised, left_out), ""]
-    )
+    body = [*_checks(checks), _NOTES, *_limits(limits), *_splits(splits)]
+    return "\n".join([_HEAD, *body, *_advice(advised, left_out), ""])
 
 
-def figures(checks: Sequence[Check], splits: Mapping[str, float | int]) -> str:
+def figures(
+    checks: Sequence[Check], limits: Sequence[LimitCheck], splits: Mapping[str, float | int]
+) -> str:
     """Return the figures as JSON, with six significant digits: later ones depend on the machine."""
-    body = {"checks": [asdict(c) for c in checks], "scores": scores(checks), "splits": dict(splits)}
+    body = {"checks": [asdict(c) for c in checks], "scores": scores(checks),
+            "limits": limit_scores(limits), "splits": dict(splits)}  # fmt: skip
     short = json.loads(json.dumps(body), parse_float=lambda digits: rounded(float(digits)))
     return f"{json.dumps(short, indent=1, allow_nan=False)}\n"
 
@@ -373,6 +435,32 @@ def _line(check: Check) -> str:
     )
 
 
+_LIMITS_HEAD: Final = """## Best count for a deadline or a budget
+
+The best count is asked as on the page, without the runs at its batch, at any device count. Limits
+are multiples of the least measured total, or of the least measured cost at one price for every
+device. A total is start-up and all epochs; a single process states no start-up.
+"""
+_LIMITS_NOTES: Final = """
+A deadline must be kept by the upper end of a total, where 19 of 20 should be kept. A run of seconds
+is mostly start-up, whose interval is wide: few deadlines below 1.5 times the least total have an
+advised count. A budget is compared with the cost itself, as the page says.
+"""
+
+
+def _limits(checks: Sequence[LimitCheck]) -> list[str]:
+    scores = limit_scores(checks)
+    lines = [_LIMITS_HEAD, "| limit | asked | a count advised | kept | best count |",
+             "|---|---|---|---|---|"]  # fmt: skip
+    for kind, rows in scores.items():
+        lines += [f"| {kind}, {s['limit']:g} x the least | {s['asked']} | {s['advised']} | "
+                  f"{s['kept']} | {s['best']} |" for s in rows]  # fmt: skip
+    lines += ["", *(limit_words(kind, rows) for kind, rows in scores.items())]
+    broken = [c for c in checks if c.kept is False]
+    named = [f"{c.kind} of {c.limit:g} x the least, {c.case} ({c.advised} devices)" for c in broken]
+    return [*lines, f"Not kept: {'; '.join(named) or 'none'}.", _LIMITS_NOTES]
+
+
 def _splits(splits: Mapping[str, float | int]) -> list[str]:
     return [
         "## Published splits of language models",
@@ -394,6 +482,13 @@ def _splits(splits: Mapping[str, float | int]) -> list[str]:
         f"of the advice over the best published one is {float(splits['relative_median']):.2f} in "
         f"the median (80 %: {float(splits['relative_p10']):.2f} to "
         f"{float(splits['relative_p90']):.2f}).",
+        "",
+        f"{splits['rows_with_stated_memory']} of the rows state the memory that was used. Our "
+        f"prediction is {float(splits['memory_median']):.2f} of it in the median (80 %: "
+        f"{float(splits['memory_p10']):.2f} to {float(splits['memory_p90']):.2f}). So a cut that "
+        "just fits may not. Of the advised cuts "
+        f"{splits['advised_with_margin']} need at most {_percent(MARGIN)} of the memory, and "
+        f"{splits['advised_at_twice']} would fit with twice the activations.",
         "",
     ]
 

@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from backtest.data.cases import TASKS, Cases, Curve, CurveSets, Read, cases_of, curves_of
+from backtest.data.cases import TASKS, Cases, CurveSets, MeasuredCurve, Read, cases_of, curves_of
 from backtest.questions.figure import (
     HiddenPoints,
     Row,
@@ -26,7 +26,7 @@ Answerable = Callable[[Cases], NDArray[np.bool_]]
 
 def curve_rows(
     of: tuple[str, str],
-    curves: Sequence[Curve],
+    curves: Sequence[MeasuredCurve],
     methods: Mapping[str, Method],
     may_answer: Answerable,
     watch: Watch,
@@ -63,7 +63,7 @@ def batch_rows(read: Read, watch: Watch = unwatched) -> list[Row]:
     return with_means(rows, [name for name in sets if name not in CHECKS])
 
 
-def rows_of(name: str, curves: Sequence[Curve], watch: Watch = unwatched) -> list[Row]:
+def rows_of(name: str, curves: Sequence[MeasuredCurve], watch: Watch = unwatched) -> list[Row]:
     """Return the rows of one data set, as `curve_rows`."""
     return curve_rows((QUESTION, name), curves, OF_STEP_TIMES, may_answer, watch)
 

@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from backtest.data.cases import Cases, Curve, Read, curves_of
+from backtest.data.cases import Cases, MeasuredCurve, Read, curves_of
 from backtest.questions.batch import curve_rows
 from backtest.questions.figure import Prediction, Row, Watch, unwatched, with_means
 from backtest.questions.methods import (
@@ -65,7 +65,7 @@ def convergence_rows(read: Read, watch: Watch = unwatched) -> list[Row]:
     return with_means(rows, list(sets))
 
 
-def rows_of(name: str, curves: Sequence[Curve], watch: Watch = unwatched) -> list[Row]:
+def rows_of(name: str, curves: Sequence[MeasuredCurve], watch: Watch = unwatched) -> list[Row]:
     """Return the rows of one data set, as `curve_rows` in `batch`."""
     return curve_rows((QUESTION, name), curves, METHODS, may_answer, watch)
 
@@ -75,7 +75,7 @@ def may_answer(cases: Cases) -> NDArray[np.bool_]:
     return answered(cases, max_scatter=MAX_SCATTER, narrow=NARROW, near=TWICE, too_far=TOO_FAR)
 
 
-def convergence_curves(read: Read) -> dict[str, list[Curve]]:
+def convergence_curves(read: Read) -> dict[str, list[MeasuredCurve]]:
     """Return samples to target over at least 4 batches, medians over seeds, by data set."""
     sets = {
         "Shallue (digitised)": _published(
@@ -89,7 +89,7 @@ def convergence_curves(read: Read) -> dict[str, list[Curve]]:
     return {name: curves for name, curves in sets.items() if curves}
 
 
-def _published(read: Read, path: str, column: str) -> list[Curve]:
+def _published(read: Read, path: str, column: str) -> list[MeasuredCurve]:
     points: dict[str, list[tuple[float, float]]] = {}
     for row in read(path):
         batch = float(row["batch_size"])
@@ -97,7 +97,7 @@ def _published(read: Read, path: str, column: str) -> list[Curve]:
     return curves_of(points, 4)
 
 
-def _reference_points(read: Read) -> list[Curve]:
+def _reference_points(read: Read) -> list[MeasuredCurve]:
     """Return the last revision of a list at each batch size; rows without samples are left out."""
     last: dict[str, dict[float, float]] = {}
     usable = [row for row in read("mlperf_rcp/rcp.csv") if row["samples_to_target_mean"]]

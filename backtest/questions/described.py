@@ -56,7 +56,7 @@ NODE_MOST: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Speed:
+class MeasuredSpeed:
     """Measured samples/s of one run of a workload, and samples/s at the peak."""
 
     workload: str
@@ -91,7 +91,7 @@ def described_rows(read: Read, watch: Watch = unwatched) -> list[Row]:
     return rows
 
 
-def speed_sets(read: Read) -> dict[str, list[Speed]]:
+def speed_sets(read: Read) -> dict[str, list[MeasuredSpeed]]:
     """Return runs of one device of networks with known operations, by data set."""
     return {
         "Lambda v1": list(_lambda(read)),
@@ -110,13 +110,13 @@ def together_sets(read: Read) -> dict[str, list[Together]]:
     return dict(sets)
 
 
-def utilisation_of(sets: Mapping[str, Sequence[Speed]]) -> tuple[float, float]:
+def utilisation_of(sets: Mapping[str, Sequence[MeasuredSpeed]]) -> tuple[float, float]:
     """Return the geometric mean of the MFU over all runs and its sd in the logarithm."""
     logs = np.log([s.measured / s.at_peak for speeds in sets.values() for s in speeds])
     return float(np.exp(logs.mean())), float(logs.std())
 
 
-def _of_speeds(name: str, speeds: Sequence[Speed], watch: Watch) -> list[Row]:
+def _of_speeds(name: str, speeds: Sequence[MeasuredSpeed], watch: Watch) -> list[Row]:
     peak = np.array([s.at_peak for s in speeds])
     place = QUESTION, DESCRIBED, name
     methods: dict[str, Callable[[], Prediction]] = {
@@ -165,7 +165,7 @@ def _hidden(truth: Sequence[float], workload: Sequence[str]) -> HiddenPoints:
     return HiddenPoints(truth=values, curve=curve, answered=np.ones(values.shape, dtype=np.bool_))
 
 
-def _lambda(read: Read) -> Iterator[Speed]:
+def _lambda(read: Read) -> Iterator[MeasuredSpeed]:
     peaks = {s.card: s.peak_flops_per_s for s in sheets_of(read)}
     for row in read(TABLE):
         peak = peaks.get(row["gpu"], {}).get(row["precision"])
@@ -174,21 +174,21 @@ def _lambda(read: Read) -> Iterator[Speed]:
             yield _speed(row["model"], float(row["throughput"]), peak)
 
 
-def _tensorflow(rows: TextRows) -> Iterator[Speed]:
+def _tensorflow(rows: TextRows) -> Iterator[MeasuredSpeed]:
     for row in rows:
         if row["n_gpus"] == "1" and row["gpu"] in PEAKS:
             yield _speed(row["model"], float(row["images_per_s"]), PEAKS[row["gpu"]])
 
 
-def _dlperf(rows: TextRows) -> Iterator[Speed]:
+def _dlperf(rows: TextRows) -> Iterator[MeasuredSpeed]:
     for row in rows:
         if row["n_gpus_total"] == "1" and row["model"] in FLOPS:
             half = any(word in row["heading"].upper() for word in ("AMP", "FP16"))
             yield _speed(row["model"], float(row["throughput"]), V100["fp16" if half else "fp32"])
 
 
-def _speed(model: str, measured: float, peak: float) -> Speed:
-    return Speed(workload=model, measured=measured, at_peak=peak / FLOPS[model])
+def _speed(model: str, measured: float, peak: float) -> MeasuredSpeed:
+    return MeasuredSpeed(workload=model, measured=measured, at_peak=peak / FLOPS[model])
 
 
 Key = tuple[str, ...]

@@ -24,7 +24,7 @@ from planner.epochs.steadiness import steadiness
 from planner.runs import EPOCHS, EpochPrior
 
 QUESTION: Final = "epochs"
-KNOWN: Final = (2, 3, 5, 10, 20)
+EPOCHS_SEEN: Final = (2, 3, 5, 10, 20)
 CHANCE: Final = {"CIFAR10": 10.5, "ImageNet": 0.2}
 """Accuracy [%] of an untrained network: at or below it, no epoch precedes the first row."""
 STEADY: Final = "DAWNBench, steady in hindsight"
@@ -35,7 +35,7 @@ Total = tuple[float, float, float]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Run:
+class RunEpochs:
     """One run: time before epoch 1 [s], and all epochs [s].
 
     `group` is a system, or the team of an entry. `prior` is from all epochs of the other runs of
@@ -54,7 +54,7 @@ class Run:
         return self.pre_train_s + float(self.epoch_s.sum())
 
 
-def beside(runs: Sequence[Run]) -> list[Scatter]:
+def beside(runs: Sequence[RunEpochs]) -> list[Scatter]:
     """Return the scatter of all other runs on the system of each run."""
     later = [run.epoch_s[1:] for run in runs]
     each = scatters([e.size for e in later], [variation_of(e) for e in later])
@@ -73,25 +73,25 @@ def epochs_rows(read: Read, watch: Watch = unwatched) -> list[Row]:
     return [row for name, runs in sets.items() for row in rows_of(name, runs, watch)]
 
 
-def rows_of(name: str, runs: Sequence[Run], watch: Watch = unwatched) -> list[Row]:
+def rows_of(name: str, runs: Sequence[RunEpochs], watch: Watch = unwatched) -> list[Row]:
     """Return the rows of one data set: whole runs from the first 2, 3, 5, 10 and 20 epochs."""
-    return [row for k in KNOWN for row in _after(name, runs, k, watch)]
+    return [row for k in EPOCHS_SEEN for row in _after(name, runs, k, watch)]
 
 
-def groups_of_runs(read: Read) -> dict[str, list[Run]]:
+def groups_of_runs(read: Read) -> dict[str, list[RunEpochs]]:
     """Return runs by group: the systems of Colab, steady entries of DAWNBench by team."""
-    groups: dict[str, list[Run]] = {}
+    groups: dict[str, list[RunEpochs]] = {}
     for run in [*_koshian(read), *_dawnbench(read)]:
         if run.group.startswith("Colab") or steadiness(run.epoch_s).steady:
             groups.setdefault(run.group, []).append(run)
     return groups
 
 
-def _with_priors(runs: Sequence[Run]) -> list[Run]:
+def _with_priors(runs: Sequence[RunEpochs]) -> list[RunEpochs]:
     return [replace(r, prior=s.prior()) for r, s in zip(runs, beside(runs), strict=True)]
 
 
-def _after(name: str, runs: Sequence[Run], k: int, watch: Watch) -> list[Row]:
+def _after(name: str, runs: Sequence[RunEpochs], k: int, watch: Watch) -> list[Row]:
     longer = [run for run in runs if run.epoch_s.size > k]
     if not longer:
         return []
@@ -106,25 +106,27 @@ def _after(name: str, runs: Sequence[Run], k: int, watch: Watch) -> list[Row]:
     return scored(place, predictions_of(methods, place, len(longer), watch), hidden)
 
 
-def _all(method: Callable[[Run, int], Total], runs: Sequence[Run], k: int) -> Prediction:
+def _all(
+    method: Callable[[RunEpochs, int], Total], runs: Sequence[RunEpochs], k: int
+) -> Prediction:
     value, low, high = np.array([method(run, k) for run in runs], dtype=np.float64).T
     return Prediction(value=value, low=low, high=high)
 
 
-def _projected(run: Run, k: int, prior: EpochPrior) -> object:
+def _projected(run: RunEpochs, k: int, prior: EpochPrior) -> object:
     shown = run.epoch_s[:k]
     return project(run.pre_train_s, shown, run.epoch_s.size, continuing=True, prior=prior)
 
 
-def _ours(run: Run, k: int) -> Total:
+def _ours(run: RunEpochs, k: int) -> Total:
     return _total_with(run, k, run.prior)
 
 
-def _alone(run: Run, k: int) -> Total:
+def _alone(run: RunEpochs, k: int) -> Total:
     return _total_with(run, k, EPOCHS)
 
 
-def _total_with(run: Run, k: int, prior: EpochPrior) -> Total:
+def _total_with(run: RunEpochs, k: int, prior: EpochPrior) -> Total:
     """Return the total; the value of the formula alone if the product refuses."""
     estimate = _projected(run, k, prior)
     if isinstance(estimate, Estimate):
@@ -132,12 +134,12 @@ def _total_with(run: Run, k: int, prior: EpochPrior) -> Total:
     return _formula(run, k), np.nan, np.nan
 
 
-def _formula(run: Run, k: int) -> float:
+def _formula(run: RunEpochs, k: int) -> float:
     shown = run.epoch_s[:k]
     return run.pre_train_s + float(shown.sum() + shown[1:].mean() * (run.epoch_s.size - k))
 
 
-def _textbook(run: Run, k: int) -> Total:
+def _textbook(run: RunEpochs, k: int) -> Total:
     """Return the same total with the interval of independent epochs of equal distribution."""
     total, later = _formula(run, k), run.epoch_s[1:k]
     if later.size < 2:
@@ -148,15 +150,15 @@ def _textbook(run: Run, k: int) -> Total:
     return total, total - half, total + half
 
 
-def _mean_of_all(run: Run, k: int) -> Total:
+def _mean_of_all(run: RunEpochs, k: int) -> Total:
     return run.pre_train_s + float(run.epoch_s[:k].mean()) * run.epoch_s.size, np.nan, np.nan
 
 
-def _first_for_all(run: Run, _: int) -> Total:
+def _first_for_all(run: RunEpochs, _: int) -> Total:
     return run.pre_train_s + float(run.epoch_s[0]) * run.epoch_s.size, np.nan, np.nan
 
 
-METHODS: Final[Mapping[str, Callable[[Run, int], Total]]] = {
+METHODS: Final[Mapping[str, Callable[[RunEpochs, int], Total]]] = {
     "ours: prior, neighbours, drift": _ours,
     "same total, one prior for all": _alone,
     "same total, textbook interval": _textbook,
@@ -165,7 +167,7 @@ METHODS: Final[Mapping[str, Callable[[Run, int], Total]]] = {
 }
 
 
-def _koshian(read: Read) -> list[Run]:
+def _koshian(read: Read) -> list[RunEpochs]:
     epochs: dict[tuple[str, ...], list[float]] = {}
     pre_train: dict[tuple[str, ...], float] = {}
     for name in ("epochs_main", "epochs_appendix"):
@@ -174,7 +176,7 @@ def _koshian(read: Read) -> list[Run]:
             epochs.setdefault(key, []).append(float(row["epoch_seconds"]))
             pre_train[key] = float(row["pre_train_seconds"])
     return [
-        Run(
+        RunEpochs(
             group=(system := f"Colab {key[1].upper()}"),
             pre_train_s=pre_train[key],
             epoch_s=np.array(e),
@@ -184,7 +186,7 @@ def _koshian(read: Read) -> list[Run]:
     ]
 
 
-def _dawnbench(read: Read) -> list[Run]:
+def _dawnbench(read: Read) -> list[RunEpochs]:
     """Return runs from cumulative hours; the first row ends epoch 1."""
     runs = []
     entries = read("dawnbench_train/entries.csv")
@@ -200,7 +202,9 @@ def _dawnbench(read: Read) -> list[Run]:
         epoch_s = np.array([*first, *paces])
         system = hardware.get((task, entry), entry)
         runs.append(
-            Run(group=_team(task, entry), pre_train_s=pre_train_s, epoch_s=epoch_s, system=system)
+            RunEpochs(
+                group=_team(task, entry), pre_train_s=pre_train_s, epoch_s=epoch_s, system=system
+            )
         )
     return runs
 

@@ -13,9 +13,9 @@ from typing import Final
 
 import numpy as np
 
-from backtest.data.cases import Curve, curves_of
+from backtest.data.cases import MeasuredCurve, curves_of
 from backtest.questions import batch, convergence, devices, epochs
-from backtest.questions.epochs import Run as EpochRun
+from backtest.questions.epochs import RunEpochs as EpochRun
 from backtest.questions.figure import Row, Watch, unwatched, with_means
 from planner.answers.runs import with_priors
 from planner.convergence import goal_text, usual_target
@@ -40,9 +40,9 @@ class MeasuredCount:
     """
 
     title: str
-    step_times: Sequence[Curve] = ()
-    runs: Sequence[epochs.Run] = ()
-    samples: Sequence[Curve] = ()
+    step_times: Sequence[MeasuredCurve] = ()
+    runs: Sequence[epochs.RunEpochs] = ()
+    samples: Sequence[MeasuredCurve] = ()
     workloads: Sequence[devices.Runs] = ()
 
 
@@ -163,7 +163,7 @@ def _measured(
     )
 
 
-def _step_times(runs: Sequence[Run]) -> list[Curve]:
+def _step_times(runs: Sequence[Run]) -> list[MeasuredCurve]:
     """Return the sweeps, one per curve of the Throughput page."""
     points = {
         curve.key: list(zip(curve.batch.tolist(), curve.step_s.tolist(), strict=True))
@@ -187,7 +187,7 @@ def _whole_runs(store: Store, runs: Iterable[Run]) -> Iterator[EpochRun]:
                 )
 
 
-def _samples(store: Store, of: TrialSet) -> list[Curve]:
+def _samples(store: Store, of: TrialSet) -> list[MeasuredCurve]:
     """Return samples to the usual target at the best learning rate, one curve per optimiser."""
     trials = queries.trials(store, of)
     target = usual_target(trials)

@@ -15,7 +15,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from backtest.data.cases import Curve, Read, curves_of, ends_and_middle
+from backtest.data.cases import MeasuredCurve, Read, curves_of, ends_and_middle
 from backtest.questions.figure import (
     HiddenPoints,
     Prediction,
@@ -59,8 +59,8 @@ class Choices:
     devices: Floats
     batch: Floats
     time_s: Floats
-    timed: Mapping[str, Curve]
-    shown: Curve
+    timed: Mapping[str, MeasuredCurve]
+    shown: MeasuredCurve
 
 
 def regret_rows(read: Read, watch: Watch = unwatched) -> list[Row]:
@@ -160,7 +160,7 @@ def all_choices(read: Read, target: float) -> list[Choices]:
     return [_choices(name, target, times[name], samples[name]) for name in both]
 
 
-def _step_times(read: Read) -> dict[str, dict[str, Curve]]:
+def _step_times(read: Read) -> dict[str, dict[str, MeasuredCurve]]:
     points: dict[str, dict[str, list[tuple[float, float]]]] = {}
     for row in read("pollux_sia_traces/step_time.csv"):
         if row["cluster"] == "aws" and row["kind"] == "placements":
@@ -173,7 +173,7 @@ def _step_times(read: Read) -> dict[str, dict[str, Curve]]:
     }
 
 
-def _samples_to_target(read: Read, target: float) -> dict[str, Curve]:
+def _samples_to_target(read: Read, target: float) -> dict[str, MeasuredCurve]:
     points: dict[str, list[tuple[float, float]]] = {}
     for row in read("pollux_sia_traces/steps_to_target.csv"):
         if float(row["target_frac"]) == target and row["reached"] == "True":
@@ -183,7 +183,9 @@ def _samples_to_target(read: Read, target: float) -> dict[str, Curve]:
     return {curve.name: curve for curve in curves_of(points, 4)}
 
 
-def _choices(workload: str, target: float, times: Mapping[str, Curve], samples: Curve) -> Choices:
+def _choices(
+    workload: str, target: float, times: Mapping[str, MeasuredCurve], samples: MeasuredCurve
+) -> Choices:
     cells = [
         (n, batch, needed / batch * _step_s(times[_full(n)], batch / n))
         for n in COUNTS
@@ -199,7 +201,7 @@ def _choices(workload: str, target: float, times: Mapping[str, Curve], samples: 
         batch=batch[measured],
         time_s=time_s[measured],
         timed={place: _some(times[place], count) for place, count in TIMED},
-        shown=Curve(name=workload, batch=samples.batch[shown], value=samples.value[shown]),
+        shown=MeasuredCurve(name=workload, batch=samples.batch[shown], value=samples.value[shown]),
     )
 
 
@@ -209,12 +211,12 @@ def _full(devices: int) -> str:
     return f"{PER_NODE}" * full + (f"{rest}" if rest else "")
 
 
-def _step_s(curve: Curve, batch: float) -> float:
+def _step_s(curve: MeasuredCurve, batch: float) -> float:
     """Return the measured step time [s], interpolated between batches; NaN outside."""
     return float(np.interp(batch, curve.batch, curve.value, left=np.nan, right=np.nan))
 
 
-def _some(curve: Curve, count: int) -> Curve:
+def _some(curve: MeasuredCurve, count: int) -> MeasuredCurve:
     """Return `count` evenly spread batches of the measured ones, including both ends."""
     places: NDArray[np.int64] = np.linspace(0, curve.batch.size - 1, count).round().astype(np.int64)
-    return Curve(name=curve.name, batch=curve.batch[places], value=curve.value[places])
+    return MeasuredCurve(name=curve.name, batch=curve.batch[places], value=curve.value[places])

@@ -68,7 +68,7 @@ class HiddenCell:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class RunsAndSheets:
     """All measured runs, and the data sheets."""
 
     runs: tuple[tuple[str, str, str, float], ...]
@@ -142,7 +142,7 @@ def _by_sheet(cell: HiddenCell, powers: Floats) -> tuple[float, float]:
 # -- hidden cells ------------------------------------------------------------------------------
 
 
-def _tasks(table: Table, full: Library) -> Iterator[tuple[str, Iterator[HiddenCell]]]:
+def _tasks(table: RunsAndSheets, full: Library) -> Iterator[tuple[str, Iterator[HiddenCell]]]:
     single, both = ("resnet50",), ("bert_base_squad", "resnet50")
     yield "its data sheet alone", _new_cards(table, full, ())
     yield "its data sheet and one public benchmark", _new_cards(table, full, single)
@@ -152,7 +152,9 @@ def _tasks(table: Table, full: Library) -> Iterator[tuple[str, Iterator[HiddenCe
     yield "a full table but for this workload on this card", _single_gap(table, full)
 
 
-def _new_cards(table: Table, full: Library, benchmarks: tuple[str, ...]) -> Iterator[HiddenCell]:
+def _new_cards(
+    table: RunsAndSheets, full: Library, benchmarks: tuple[str, ...]
+) -> Iterator[HiddenCell]:
     """Yield cells of cards known only by benchmarks or by the data sheet."""
     for column, card in enumerate(full.cards):
         sheet = np.isfinite(full.sheets[:, column].sum(axis=-1))
@@ -167,7 +169,9 @@ def _new_cards(table: Table, full: Library, benchmarks: tuple[str, ...]) -> Iter
             yield from _cells(full, library, places)
 
 
-def _new_workloads(table: Table, full: Library, count: int, every: int) -> Iterator[HiddenCell]:
+def _new_workloads(
+    table: RunsAndSheets, full: Library, count: int, every: int
+) -> Iterator[HiddenCell]:
     """Yield cells of workloads known on `count` cards in one precision; each `every`-th set."""
     for workload in full.workloads:
         for own in list(itertools.combinations(full.cards, count))[::every]:
@@ -183,7 +187,7 @@ def _new_workloads(table: Table, full: Library, count: int, every: int) -> Itera
                 )
 
 
-def _single_gap(table: Table, full: Library) -> Iterator[HiddenCell]:
+def _single_gap(table: RunsAndSheets, full: Library) -> Iterator[HiddenCell]:
     for name, card in itertools.product(sorted({w for w, _ in full.workloads}), full.cards):
         library = table.library(_without({(name, card)}))
         yield from _cells(full, library, [(w, card) for w in full.workloads if w[0] == name])
@@ -207,14 +211,14 @@ def _cells(
 # -- measurements ------------------------------------------------------------------------------
 
 
-def _table(read: Read) -> Table:
+def _table(read: Read) -> RunsAndSheets:
     runs = [
         (row["model"], row["precision"], row["gpu"], float(row["throughput"]))
         for row in read(TABLE)
         if float(row["num_gpu"]) == 1 and row.get("suspect", "0") == "0"
     ]
     named = {card for _, _, card, _ in runs}
-    return Table(tuple(runs), tuple(s for s in sheets_of(read) if s.card in named))
+    return RunsAndSheets(tuple(runs), tuple(s for s in sheets_of(read) if s.card in named))
 
 
 def sheets_of(read: Read) -> list[DataSheet]:

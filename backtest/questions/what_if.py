@@ -20,7 +20,7 @@
     activations    of a sample on a device, beside the growth of that memory with the batch
 
 The models of best count, idle devices and total do not see the runs at the batch of their case,
-at any count.
+at any count. So do the counts advised for a deadline or a budget (`LimitCheck`).
 
 A run with a slow worker names the stopped share in its system: "..., one stopped 25 % of the time".
 Its even counterpart has the same workers, batch and software. The model scales the measured even
@@ -34,7 +34,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
-from typing import Any, Final
+from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
 
@@ -123,13 +123,36 @@ class Check:
         return abs(self.predicted / self.measured - 1.0)
 
 
+LIMITS: Final = (1.0, 1.1, 1.25, 1.5, 2.0, 3.0)
+"""Deadlines and budgets of a case, as multiples of the least measured total or cost."""
+PRICE_USD_PER_H: Final = 1.0
+"""Price of a device in the budgets of the checks."""
+
+
+Kind: TypeAlias = Literal["deadline", "budget"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LimitCheck:
+    """The count that is advised for a deadline or a budget, beside the measured totals.
+
+    `limit` is its multiple of the least measured total or cost. `advised` is the advised count,
+    None where no count is said to keep the limit. `best` is the count that the measured totals
+    advise: the fewest devices in time, or the fastest within the budget. `kept` says whether the
+    measured total or cost of the advised count is within the limit.
+    """
+
+    kind: Kind
+    case: str
+    limit: float
+    advised: int | None
+    best: int
+    kept: bool | None
+
+
 def what_if_checks(folder: Path) -> list[Check]:
     """Return the checks of all measured runs of a folder; none where no set has such runs."""
-    store = Store((Folder(path=folder, label="results", kind="shipped"),))
-    store.refresh()
-    measured = queries.facets(store, {"basis": ["measured"]})["workload"]
-    timed_here = [name for name in queries.timed_workloads(store) if name in measured]
-    scaled_here = [name for name in queries.scaled_workloads(store) if name in measured]
+    store, timed_here, scaled_here = _measured_here(folder)
     uneven = [c for name in scaled_here for c in _of_workload(store, name)]
     cut = [c for name in timed_here for c in _pipelines(store, name)]
     timed = [list(_runs(store, name)) for name in timed_here]
@@ -140,11 +163,36 @@ def what_if_checks(folder: Path) -> list[Check]:
     return uneven + cut + linked + waiting + served + list(_stale(store)) + divided
 
 
-def _of_workload(store: Store, workload: str) -> Iterator[Check]:
+def limit_checks(folder: Path) -> list[LimitCheck]:
+    """Return the counts advised for deadlines and budgets, from runs at other batches."""
+    store, _, scaled_here = _measured_here(folder)
+    return [
+        check
+        for name in scaled_here
+        for even in _evens(store, name)[1].values()
+        for check in _limited(even, queries.placements(store, name, even.label))
+    ]
+
+
+def _measured_here(folder: Path) -> tuple[Store, list[str], list[str]]:
+    """Return the store of a folder, and its measured workloads that are timed, and scaled."""
+    store = Store((Folder(path=folder, label="results", kind="shipped"),))
+    store.refresh()
+    measured = queries.facets(store, {"basis": ["measured"]})["workload"]
+    timed, scaled = queries.timed_workloads(store), queries.scaled_workloads(store)
+    return store, [n for n in timed if n in measured], [n for n in scaled if n in measured]
+
+
+def _evens(store: Store, workload: str) -> tuple[list[_Timed], dict[tuple[str, str, str], Series]]:
+    """Return the runs of a workload and its series of even workers; none without a slow one."""
     every = list(_runs(store, workload))
     if not any(STOPPED.search(name) for name, *_ in every):
-        return
-    series = _even_series(store, workload, every)
+        return every, {}
+    return every, _even_series(store, workload, every)
+
+
+def _of_workload(store: Store, workload: str) -> Iterator[Check]:
+    every, series = _evens(store, workload)
     for (system, _, _), even in series.items():
         answer = answer_of(even, Question())
         yield from _crossovers(answer)
@@ -244,15 +292,8 @@ def _staleness(store: Store, even: Series) -> Iterator[Check]:
 
 def _counts(even: Series, placements: Mapping[str, Placement]) -> Iterator[Check]:
     """Yield best count, idle devices and totals at each batch, from the runs at other batches."""
-    for batch in sorted({p.batch for p in even.points}):
-        here = {p.devices: p for p in even.points if p.batch == batch}
-        hidden = {p.run.run_id for p in even.points if p.batch == batch}
-        others = series_of(even.label, even.runs, placements, hidden)
-        answers = {n: others.step(float(batch), n) for n in here} if others else {}
-        steps = {n: s for n, s in answers.items() if isinstance(s, Estimate)}
+    for batch, here, others, steps in _hidden_batches(even, placements):
         fitted = {n: float(s.value) for n, s in steps.items()}
-        if others is None or len(fitted) < 2 or fitted.keys() != here.keys():
-            continue
         best, base = min(fitted, key=lambda n: fitted[n]), min(here)
         where = f"{even.launch}, {_strategy(even)}, batch {batch}"
         yield Check(
@@ -273,17 +314,77 @@ def _counts(even: Series, placements: Mapping[str, Placement]) -> Iterator[Check
             yield from _whole(others, point, own_s, case=case, step=steps[n])
 
 
+def _hidden_batches(
+    even: Series, placements: Mapping[str, Placement]
+) -> Iterator[tuple[int, dict[int, Point], Series, dict[int, Estimate]]]:
+    """Yield each batch, its runs by count, the series without them, and its steps at the batch."""
+    for batch in sorted({p.batch for p in even.points}):
+        here = {p.devices: p for p in even.points if p.batch == batch}
+        hidden = {p.run.run_id for p in even.points if p.batch == batch}
+        others = series_of(even.label, even.runs, placements, hidden)
+        answers = {n: others.step(float(batch), n) for n in here} if others else {}
+        steps = {n: s for n, s in answers.items() if isinstance(s, Estimate)}
+        if others is not None and len(steps) > 1 and steps.keys() == here.keys():
+            yield batch, here, others, steps
+
+
+def _limited(even: Series, placements: Mapping[str, Placement]) -> Iterator[LimitCheck]:
+    """Yield the counts that are advised at each batch, as the page would advise them."""
+    for batch, here, others, _ in _hidden_batches(even, placements):
+        totals_s = {n: _ran_s(p.run, placements[p.run.run_id].startup_s) for n, p in here.items()}
+        known_s = {n: total for n, total in totals_s.items() if total is not None}
+        point = next(iter(here.values()))
+        steps, epochs = _steps_per_epoch(point.run), point.run.epochs_measured
+        if known_s.keys() != here.keys() or not steps or not epochs:
+            continue
+        question = Question(
+            batches=(float(batch),), hold="global", epochs=epochs,
+            samples_per_epoch=float(steps * batch), price_usd_per_hour=PRICE_USD_PER_H,
+        )  # fmt: skip
+        usd = {n: n * total / 3600.0 * PRICE_USD_PER_H for n, total in known_s.items()}
+        case = f"{even.launch}, {_strategy(even)}, batch {batch}"
+        for limit in LIMITS:
+            latest_s, most_usd = limit * min(known_s.values()), limit * min(usd.values())
+            answer = answer_of(others, replace(question, deadline_s=latest_s, budget_usd=most_usd))
+            timely = [n for n in known_s if known_s[n] <= latest_s]
+            paid = [n for n in usd if usd[n] <= most_usd]
+            advice: tuple[tuple[Kind, CountAnswer | None, int, list[int]], ...] = (
+                ("deadline", answer.best_in_time, min(timely), timely),
+                ("budget", answer.best_in_budget, min(paid, key=lambda n: known_s[n]), paid),
+            )
+            for kind, row, best, keeping in advice:
+                advised = None if row is None else row.devices
+                kept = None if row is None else row.devices in keeping
+                yield LimitCheck(
+                    kind=kind, case=case, limit=limit, advised=advised, best=best, kept=kept
+                )
+
+
+def _ran_s(run: Run, startup_s: float | None) -> float | None:
+    """Return how long a run took [s], with its start-up where one is stated; None if unknown."""
+    if not (run.first_epoch_s and run.later_epoch_mean_s and run.epochs_measured):
+        return None
+    if startup_s is None:
+        return run.epochs_measured * run.later_epoch_mean_s
+    return startup_s + run.first_epoch_s + (run.epochs_measured - 1) * run.later_epoch_mean_s
+
+
+def _steps_per_epoch(run: Run) -> int | None:
+    later_s, step_s = run.later_epoch_mean_s, run.step_time_s
+    return round(later_s / step_s) if later_s and step_s else None
+
+
 def _whole(
     others: Series, point: Point, own_s: float | None, *, case: str, step: Estimate
 ) -> Iterator[Check]:
     """Yield the total of a run: start-up, all of its epochs, and the extra of the first one."""
     run, start = point.run, others.startup(point.devices)
-    first_s, later_s, epochs = run.first_epoch_s, run.later_epoch_mean_s, run.epochs_measured
-    if start is None or own_s is None or not (first_s and later_s and epochs and run.step_time_s):
+    steps, epochs = _steps_per_epoch(run), run.epochs_measured
+    ran_s = None if own_s is None else _ran_s(run, own_s)
+    if start is None or steps is None or epochs is None or ran_s is None:
         return
-    steps = round(later_s / run.step_time_s)
     total = later(step.scaled(float(epochs * steps)), *start)
-    yield _estimated(KINDS[7], case, "s", total, own_s + first_s + (epochs - 1) * later_s)
+    yield _estimated(KINDS[7], case, "s", total, ran_s)
 
 
 def _estimated(kind: str, case: str, unit: str, estimate: Estimate, measured: float) -> Check:

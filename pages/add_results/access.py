@@ -18,7 +18,7 @@ from planner.core import Text, csv_text
 from planner.report import public_url
 from planner.store import Store
 from planner.store.disk.access import Access, stamp_text
-from planner.store.disk.audit import Entry, audit_folder, entries
+from planner.store.disk.audit import AuditEntry, audit_folder, entries
 from planner.store.disk.secrets import ANY_SET, PARAMETER, SHARES, TOKENS
 from planner.store.disk.team import team_folder
 from planner.store.visibility import (
@@ -215,7 +215,7 @@ def _log() -> None:
     if changed := [name for name in logged if isinstance(name, str)]:
         text = Text("Changed after they were written: {names}.", names=", ".join(changed))
         st.warning(as_text(text), icon=":material/warning:")
-    rows = [_line(each) for each in reversed(logged) if isinstance(each, Entry)]
+    rows = [_line(each) for each in reversed(logged) if isinstance(each, AuditEntry)]
     narrow.table(rows, key=f"{_KEY}.log", alt="The newest entries of the audit log")
     st.caption(Text("The newest {most:,}. `python -m planner audit` has all.", most=MOST_ENTRIES))
     widgets.download(
@@ -223,7 +223,7 @@ def _log() -> None:
     )
 
 
-def _line(entry: Entry) -> dict[str, str | None]:
+def _line(entry: AuditEntry) -> dict[str, str | None]:
     return {
         "Time": entry.at, "Who": entry.who, "Role": entry.role, "Via": entry.via,
         "What": entry.what, "About": entry.about or None,

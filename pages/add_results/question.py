@@ -71,7 +71,7 @@ class AddedFiles:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Target:
+class TargetSet:
     """The set that runs go to: folder name, and the terms of the numbers."""
 
     name: str
@@ -213,7 +213,7 @@ def _mapped() -> str:
     return ",".join(pairs)
 
 
-def previewed(shared: Store, added: AddedFiles, target: Target) -> Preview:
+def previewed(shared: Store, added: AddedFiles, target: TargetSet) -> Preview:
     """Return what an import would change, cached until files, fields, set or runs change."""
     if added.problems:
         return Preview(problems=tuple(located(text) for text in added.problems))
@@ -248,7 +248,7 @@ def rows_of(added: AddedFiles) -> list[dict[str, Any]] | SourceError:
     return _READ.once(added.key, reading)
 
 
-def with_terms(rows: Sequence[Mapping[str, Any]], target: Target) -> list[dict[str, Any]]:
+def with_terms(rows: Sequence[Mapping[str, Any]], target: TargetSet) -> list[dict[str, Any]]:
     """Return the rows with licence and address where the file has none."""
     return [{**target.terms, **row, "result_set": target.slug or UNNAMED} for row in rows]
 

@@ -7,13 +7,13 @@ from typing import Final
 import streamlit as st
 
 from pages.add_results import question, sets
-from pages.add_results.question import AddedFiles, Target, key
+from pages.add_results.question import AddedFiles, TargetSet, key
 from pages.common import widgets
 from pages.common.kept import store
 from pages.common.link import as_text, plain
 from pages.visitor import identity
 from pages.visitor.permission import Action, allow
-from planner.core import Text, message_of, plural
+from planner.core import Text, message_of, paragraph, plural
 from planner.core.slugs import folder_slug
 from planner.importers import Preview, SourceError, commit
 from planner.runs import RecordError
@@ -26,7 +26,7 @@ MOST_NAME: Final = 60
 MOST_TEXT: Final = 300
 
 
-def draw(shared: Store, added: AddedFiles) -> Target:
+def draw(shared: Store, added: AddedFiles) -> TargetSet:
     """Draw the set and the provenance of the numbers."""
     open_sets = {s.slug: s for s in sets.unofficial(shared) if not s.withdrawn}
     widgets.heading("Result set")
@@ -55,7 +55,7 @@ def draw(shared: Store, added: AddedFiles) -> Target:
         "citation": plain(citation),
     }
     slug = chosen or (folder_slug(plain(name)) if plain(name) else "")
-    return Target(
+    return TargetSet(
         name=chosen or plain(name),
         slug=slug,
         is_new=not chosen,
@@ -63,7 +63,7 @@ def draw(shared: Store, added: AddedFiles) -> Target:
     )
 
 
-def add(own: Path, added: AddedFiles, target: Target, preview: Preview) -> None:
+def add(own: Path, added: AddedFiles, target: TargetSet, preview: Preview) -> None:
     """Draw what is missing, or the button that adds the runs."""
     missing = []
     if not target.slug:
@@ -89,7 +89,7 @@ def add(own: Path, added: AddedFiles, target: Target, preview: Preview) -> None:
     )
 
 
-def _taken(target: Target) -> str:
+def _taken(target: TargetSet) -> str:
     return Text("A set named {slug} exists. Choose it, or another name.", slug=target.slug)
 
 
@@ -110,7 +110,7 @@ def _is_taken(place: Path) -> bool:
     return access is None or not identity.viewer().sees((place.name,), access, time.time())
 
 
-def _not_open(own: Path, target: Target) -> str:
+def _not_open(own: Path, target: TargetSet) -> str:
     """Return why the set of a click may not be added to, as the sets are now; "" if it may."""
     if target.is_new:
         return _taken(target) if _is_taken(own / target.slug) else ""
@@ -118,7 +118,7 @@ def _not_open(own: Path, target: Target) -> str:
     return "" if target.slug in listed else Text("There is no set {slug}.", slug=target.slug)
 
 
-def _added(own: Path, added: AddedFiles, target: Target) -> None:
+def _added(own: Path, added: AddedFiles, target: TargetSet) -> None:
     allowed = allow(Action.ADD, target.slug)
     if not allowed.allowed:
         sets.say(allowed.why, wrong=True)
@@ -135,17 +135,5 @@ def _added(own: Path, added: AddedFiles, target: Target) -> None:
         sets.say(message_of(error), wrong=True)
         return
     question.begin_again()
-    left_out = (
-        Text(" {stated:,} duplicates are left out.", stated=done.duplicates)
-        if done.duplicates
-        else ""
-    )
-    sets.say(
-        Text(
-            "{new:,} runs are added to {target}.{stated}",
-            new=done.new,
-            target=target.name,
-            stated=left_out,
-        ),
-        opens=target.slug,
-    )
+    new = Text("{new:,} runs are added to {target}.", new=done.new, target=target.name)
+    sets.say(paragraph(new, done.left_out), opens=target.slug)

@@ -9,7 +9,7 @@ import streamlit as st
 
 from pages.capacity import fleet, state
 from pages.capacity import tables as page_tables
-from pages.capacity.state import Reply
+from pages.capacity.state import PlanReply
 from pages.common import handout, narrow, tiles, widgets
 from pages.common.link import Link
 from planner import figures
@@ -37,7 +37,7 @@ def sentence(answer: CapacityAnswer) -> str:
     return "\n".join(line for line in (answer.sentence, *answer.chips, breaks) if line)
 
 
-def draw(link: Link, of: Reply) -> None:
+def draw(link: Link, of: PlanReply) -> None:
     """Draw the answer."""
     answer = of.answer
     badge = answer.chips[0] if answer.chips else ""
@@ -54,13 +54,13 @@ def draw(link: Link, of: Reply) -> None:
             handout.draw("capacity", _maker(link, of), _files(of))
     _money(link, of)
     _months(link, of)
-    _waiting(of)
+    _waiting(link, of)
     _next(answer)
-    page_tables.draw(of)
+    page_tables.draw(link, of)
     _origin(answer)
 
 
-def _maker(link: Link, of: Reply) -> handout.Make:
+def _maker(link: Link, of: PlanReply) -> handout.Make:
     """Return a function that makes the report at the click, when no page is being drawn."""
     address, chart = link.url(), str(link.held("chart"))
     return lambda letterhead, made: capacity_page(
@@ -68,7 +68,7 @@ def _maker(link: Link, of: Reply) -> handout.Make:
     )
 
 
-def _files(of: Reply) -> list[widgets.File]:
+def _files(of: PlanReply) -> list[widgets.File]:
     answer, display = of.answer, of.question.display
     named: Mapping[str, Callable[[], str]] = {
         "Jobs": lambda: csv_text(plan.job_rows(answer)),
@@ -86,22 +86,26 @@ def _files(of: Reply) -> list[widgets.File]:
     ]
 
 
-def _chart(of: Reply, name: str, alt: str, make: _Make) -> None:
+def _chart(of: PlanReply, name: str, alt: str, make: _Make) -> None:
     widgets.chart(_spec(of, name, make), f"capacity.chart.{name}", alt)
 
 
-def _spec(of: Reply, name: str, make: _Make) -> ChartSpec:
+def _spec(of: PlanReply, name: str, make: _Make) -> ChartSpec:
     theme = widgets.theme()
     return state.drawn(of, (name, theme.text),
                        lambda: make(of.answer, of.question.display, theme))  # fmt: skip
 
 
-def _both(of: Reply, name: str, alt: str, make: _Make, rows: Callable[[], list[Record]]) -> bool:
+def _both(
+    link: Link, of: PlanReply, name: str, alt: str, *, make: _Make, rows: Callable[[], list[Record]]
+) -> bool:
     """Draw a chart and its table as tabs; return whether the chart is open."""
-    return narrow.chart_and_table(_spec(of, name, make), f"capacity.chart.{name}", alt, rows)
+    return narrow.chart_and_table(
+        _spec(of, name, make), f"capacity.chart.{name}", alt, rows, link=link
+    )
 
 
-def _money(link: Link, of: Reply) -> None:
+def _money(link: Link, of: PlanReply) -> None:
     """Draw the lines of money, or what moves them."""
     with st.container(border=True):
         with st.container(
@@ -120,16 +124,25 @@ def declare(link: Link) -> None:
     """Declare the view of the first chart, and the fields of one machine."""
     link.choice("chart", list(_MONEY), "plan")
     widgets.declare_tab(link)
+    widgets.declare_tables(link, ["costs", "use", "matters", "wait"])
+    page_tables.declare(link)
     if link.held("chart") != "machine":
         fleet.declare(link, "years", "utilisation")
 
 
-def _plan(_: Link, of: Reply) -> None:
+def _plan(link: Link, of: PlanReply) -> None:
     lines, display = of.answer.costs, of.question.display
     if lines is None:
         _chart(of, "costs", "No cost", plan.costs)
         return
-    _both(of, "costs", lines.sentence, plan.costs, lambda: plan.course_rows(lines, display))
+    _both(
+        link,
+        of,
+        "costs",
+        lines.sentence,
+        make=plan.costs,
+        rows=lambda: plan.course_rows(lines, display),
+    )
     st.caption(
         widgets.answer_text(
             Text(
@@ -140,7 +153,7 @@ def _plan(_: Link, of: Reply) -> None:
     )
 
 
-def _machine(link: Link, of: Reply) -> None:
+def _machine(link: Link, of: PlanReply) -> None:
     lines = of.answer.side_by_side
     with st.grid(4, min_column_width=150):
         fleet.number(link, "years", "Years")
@@ -156,36 +169,50 @@ def _machine(link: Link, of: Reply) -> None:
                       "Cost, resale value, energy and CO2 of one machine of each kind")  # fmt: skip
 
 
-def _use(_: Link, of: Reply) -> None:
+def _use(link: Link, of: PlanReply) -> None:
     curves = of.answer.rent_or_buy
     if curves is None:
         st.caption("No machine here can be both bought and rented.")
         return
     display = of.question.display
-    _both(of, "use", curves.sentence, plan.by_use, lambda: plan.use_rows(curves, display))
+    _both(
+        link,
+        of,
+        "use",
+        curves.sentence,
+        make=plan.by_use,
+        rows=lambda: plan.use_rows(curves, display),
+    )
     st.caption(widgets.answer_text(curves.sentence))
 
 
-def _matters(_: Link, of: Reply) -> None:
+def _matters(link: Link, of: PlanReply) -> None:
     if not of.answer.sensitivity:
         st.caption("Nothing about the cost of this fleet is uncertain.")
         return
     display = of.question.display
     bars = comparison_charts.influence_bars(of.answer.sensitivity, display)
     alt = "How far each input moves the cost of a month"
-    if _both(of, "matters", alt, plan.matters, lambda: figures.bar_rows(bars, display.currency)):
+    if _both(
+        link,
+        of,
+        "matters",
+        alt,
+        make=plan.matters,
+        rows=lambda: figures.bar_rows(bars, display.currency),
+    ):
         st.caption(
             "Each bar: one input from low (5 %, blue) to high (95 %, orange), the others in their "
             "middle. Runs vary by 20 %."
         )
 
 
-_VIEWS: Final[Mapping[Any, Callable[[Link, Reply], None]]] = {
+_VIEWS: Final[Mapping[Any, Callable[[Link, PlanReply], None]]] = {
     "plan": _plan, "machine": _machine, "use": _use, "matters": _matters,
 }  # fmt: skip
 
 
-def _months(link: Link, of: Reply) -> None:
+def _months(link: Link, of: PlanReply) -> None:
     with st.container(border=True):
         widgets.heading("Utilisation by month")
         tab = widgets.open_tab(link)
@@ -198,12 +225,12 @@ def _months(link: Link, of: Reply) -> None:
                        lambda answer, _, theme: plan.months(answer, theme))  # fmt: skip
 
 
-def _waiting(of: Reply) -> None:
+def _waiting(link: Link, of: PlanReply) -> None:
     if not of.answer.waiting:
         return
     with st.container(border=True):
         widgets.heading("Waiting time by job")
-        tab = widgets.chart_or_table("capacity.wait-tabs")
+        tab = widgets.chart_or_table("capacity.wait", link=link)
         with tab.place:
             if tab.name == "table":
                 page_tables.waiting(of.answer)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.capacity import answer, assumed, fleet, jobs, state
+from pages.capacity import answer, assumed, fleet, jobs, state, tables
 from pages.common import narrow, widgets
 from pages.common.kept import store
 from pages.common.link import Link, as_text
@@ -48,7 +48,7 @@ def show() -> None:
     answer.draw(link, reply)
 
 
-_VIEW = frozenset({"chart", "preset", widgets.TAB})
+_VIEW = frozenset({"chart", "preset", tables.LIST, *widgets.OPEN})
 """Parameters of the link that the answer does not depend on: the jobs of a preset are written."""
 
 

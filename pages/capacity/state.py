@@ -22,7 +22,7 @@ from planner.answers import (
     capacity_prepared,
     capacity_question,
 )
-from planner.capacity import CapacityAnswer, FirstAnswer, Progress, Tell
+from planner.capacity import CapacityAnswer, FirstAnswer, PlanProgress, Tell
 from planner.core import Text
 from planner.report import capacity as charts
 from planner.store import Store
@@ -52,13 +52,13 @@ class _Running:
     """An answer that is being worked out, and what is done at present."""
 
     began: float
-    now: Progress | None = None
+    now: PlanProgress | None = None
     shown: FirstAnswer | None = None
     is_chosen: bool = False
     answer: Future[CapacityAnswer] | None = None
     drawn: threading.Event = field(default_factory=threading.Event)
 
-    def tell(self, progress: Progress) -> None:
+    def tell(self, progress: PlanProgress) -> None:
         """Keep the latest progress; at a fleet, pause until a page shows it."""
         self.now, fleet = progress, progress.chosen or progress.first
         if fleet is None:
@@ -78,7 +78,7 @@ class _Running:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reply:
+class PlanReply:
     """An answer, its question, and the key under which its charts are kept."""
 
     answer: CapacityAnswer
@@ -91,7 +91,9 @@ def question_of(texts: Mapping[str, Sequence[str]]) -> CapacityQuestion:
     return capacity_question(texts, _today())
 
 
-def reply(shared: Store, texts: Mapping[str, Sequence[str]], question: CapacityQuestion) -> Reply:
+def reply(
+    shared: Store, texts: Mapping[str, Sequence[str]], question: CapacityQuestion
+) -> PlanReply:
     """Return the answer; a progress line is drawn while a fleet is looked for."""
     key = (
         shared.serial, shared.generation, hardware.stamps(), _today(),
@@ -102,10 +104,10 @@ def reply(shared: Store, texts: Mapping[str, Sequence[str]], question: CapacityQ
     def answered(tell: Tell) -> CapacityAnswer:
         return capacity_answered(shared, catalog, texts, _today(), tell)
 
-    answer = _ANSWERS.found(key)
+    answer = _ANSWERS.peek(key)
     if answer is MISSING:
         answer = _waited(key, answered)
-    return Reply(answer=answer, question=question, key=key)
+    return PlanReply(answer=answer, question=question, key=key)
 
 
 def _waited(key: Hashable, work: Callable[[Tell], CapacityAnswer]) -> CapacityAnswer:
@@ -158,7 +160,7 @@ def prepare(shared: Store, texts: Sequence[Mapping[str, Sequence[str]]]) -> None
         for question in texts:
             capacity_prepared(shared, catalog, question, _today())
 
-    if _PREPARED.found(key) is MISSING:
+    if _PREPARED.peek(key) is MISSING:
         _PREPARED.once(key, lambda: _AHEAD.submit(work))
 
 
@@ -169,7 +171,7 @@ def _kept(
     return answer
 
 
-def drawn(of: Reply, name: Hashable, draw: Callable[[], Made]) -> Made:
+def drawn(of: PlanReply, name: Hashable, draw: Callable[[], Made]) -> Made:
     """Return a chart, rows or cards of an answer, drawn once."""
     return _DRAWN.once((of.key, name), draw)
 

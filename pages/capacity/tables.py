@@ -7,22 +7,30 @@ from typing import Final
 
 import streamlit as st
 
-from pages.capacity.state import Reply, drawn
+from pages.capacity.state import PlanReply, drawn
 from pages.common import narrow, widgets
+from pages.common.link import Link
 from planner.capacity import CapacityAnswer, CostLines
 from planner.core import Text
 from planner.cost import Display
 from planner.figures import Card
 from planner.report import capacity as tables
 
+LIST: Final = "list"
+"""Parameter of the open list in a link."""
 _TABS: Final = {"machines": "Machines", "jobs": "Jobs", "lines": "Rent or buy only"}
 
 
-def draw(of: Reply) -> None:
+def declare(link: Link) -> None:
+    """Declare the open list as a part of the link."""
+    widgets.declare_tab(link, _TABS, LIST)
+
+
+def draw(link: Link, of: PlanReply) -> None:
     """Draw the machines of the fleet, the jobs, and the fleet beside renting and buying only."""
     answer, display = of.answer, of.question.display
     with st.container(border=True):
-        tab = widgets.chart_or_table("capacity.table-tabs", _TABS)
+        tab = widgets.open_tab(link, _TABS, LIST)
         with tab.place:
             if tab.name == "jobs":
                 narrow.table(tables.job_rows(answer), "capacity.job-rows",
@@ -39,7 +47,7 @@ def draw(of: Reply) -> None:
                 )  # fmt: skip
 
 
-def months(of: Reply) -> None:
+def months(of: PlanReply) -> None:
     """Draw cost, utilisation and late share of each month."""
     rows = tables.month_table(of.answer, of.question.display)
     narrow.table(rows, "capacity.month-rows", "Cost, utilisation and late share by month",
@@ -59,7 +67,7 @@ def lines(of: CostLines, display: Display, key: str, alt: str) -> None:
         st.caption("CO2 needs the country of the electricity, under Assumed.")
 
 
-def month_cards(of: Reply) -> list[Card]:
+def month_cards(of: PlanReply) -> list[Card]:
     """Return a card for each month: its cost with the interval, utilisation and late share."""
     money = of.question.display.currency
     return [

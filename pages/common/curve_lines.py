@@ -49,12 +49,13 @@ def _line(
     )
 
 
-def _points(curve: SystemCurve, runs: Sequence[Run], suspect: Mapping[str, str]) -> figures.Points:
-    batch = np.array([r.global_batch_size for r in runs], float)
-    step_s = np.array([r.step_time_s for r in runs], float)
-    return figures.Points(
+def _points(
+    curve: SystemCurve, runs: Sequence[Run], suspect: Mapping[str, str]
+) -> figures.MeasuredPoints:
+    batch, throughput = curves.speeds(runs)
+    return figures.MeasuredPoints(
         batch=batch,
-        throughput=batch / step_s,
+        throughput=throughput,
         residuals=curves.left_over(curve, runs),
         flags=tuple(suspect.get(run.run_id, "") for run in runs),
         memory_gb=tuple(map(curves.memory_gb, runs)),

@@ -57,9 +57,9 @@ from planner.throughput import (
     with_step_times,
 )
 from planner.time_to_target import (
-    Comparison,
     Families,
-    Goal,
+    OptimizerComparison,
+    TargetWords,
     alike,
     compare,
     easiest_target,
@@ -319,14 +319,14 @@ def trials_version(shared: Store, of: TrialSet) -> int:
 
 def optimizer_comparison(
     shared: Store, of: TrialSet, target: float, optimizers: tuple[str, ...]
-) -> Comparison:
+) -> OptimizerComparison:
     """Return the comparison of optimisers of these trials, cached until one changes."""
     question = ("compared", of, target, optimizers, trials_version(shared, of))
     return shared.kept.once(question, lambda: compare(trials(shared, of), target, optimizers))
 
 
 def families(
-    shared: Store, of: TrialSet, target: float, goal: Goal, optimizer: str
+    shared: Store, of: TrialSet, target: float, goal: TargetWords, optimizer: str
 ) -> Families | None:
     """Return the networks on the data of these trials, with one optimiser to `target`."""
     sets = alike_sets(shared, of)

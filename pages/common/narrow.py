@@ -14,7 +14,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from pages.common import markup, widgets
-from pages.common.link import as_text
+from pages.common.link import Link, as_text
 from planner.core import Text
 from planner.figures import Card, ChartSpec, Markup, cards, cell_text, chart_rows
 
@@ -165,12 +165,14 @@ def chart_and_table(
     key: str,
     alt: str,
     rows: Callable[[], Sequence[Mapping[str, object]]] | None = None,
+    *,
+    link: Link | None = None,
 ) -> bool:
     """Draw a chart and its numbers as two tabs; return whether the chart is open.
 
-    Without `rows` the table has the points of the chart.
+    Without `rows` the table has the points of the chart. With a link, it says which tab is open.
     """
-    tab = widgets.chart_or_table(f"{key}-tabs")
+    tab = widgets.chart_or_table(key, link=link)
     with tab.place:
         if tab.name == "chart":
             widgets.chart(spec, key, alt)

@@ -178,6 +178,10 @@ CHART_OR_TABLE: Final = {
 """The tabs of most answers, by their name in a link."""
 TAB: Final = "tab"
 """Parameter of the open tab in a link."""
+TABLES: Final = "tables"
+"""Parameter of the further answers in a link that show their table instead of their chart."""
+OPEN: Final = (TAB, TABLES)
+"""Parameters of a link that say which tabs are open: no answer depends on them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -188,32 +192,60 @@ class Tab:
     place: DeltaGenerator
 
 
-def declare_tab(link: Link, names: Mapping[str, str] = CHART_OR_TABLE) -> None:
+def declare_tab(
+    link: Link, names: Mapping[str, str] = CHART_OR_TABLE, parameter: str = TAB
+) -> None:
     """Declare the open tab of a page's answer as a part of its link, the first by default."""
-    link.choice(TAB, list(names), next(iter(names)))
+    link.choice(parameter, list(names), next(iter(names)))
 
 
-def open_tab(link: Link, names: Mapping[str, str] = CHART_OR_TABLE) -> Tab:
+def open_tab(link: Link, names: Mapping[str, str] = CHART_OR_TABLE, parameter: str = TAB) -> Tab:
     """Draw the tabs of a page's answer; `declare_tab` comes first.
 
     Draw the content of the open one only: a click on another draws the page again. Fields of a
     closed tab lose their values unless `Link.hold` keeps them.
     """
-    key, slug = f"{link.page}.tabs", link.key(TAB)
-    label = names[str(st.session_state[slug])]
-    if st.session_state.get(key) != label:
-        st.session_state[key] = label
+    slug = link.key(parameter)
+
+    def put(name: str) -> None:
+        st.session_state[slug] = name
+
+    return _linked_tabs(f"{slug}s", names, str(st.session_state[slug]), put)
+
+
+def declare_tables(link: Link, cards: Sequence[str]) -> None:
+    """Declare which further answers of a page show their table as a part of its link."""
+    link.choices(TABLES, cards, [])
+
+
+def chart_or_table(key: str, *, link: Link | None = None) -> Tab:
+    """Draw tabs, the chart and the table of a further answer, where `key` is page.card.
+
+    With a link the card is one of `declare_tables`, and the link says which tab is open.
+    """
+    names = CHART_OR_TABLE
+    if link is None:
+        return _opened(names, st.tabs(list(names.values()), key=f"{key}-tabs", on_change="rerun"))
+    slug, card = link.key(TABLES), key.rpartition(".")[2]
+    held = st.session_state[slug]
+
+    def put(name: str) -> None:
+        others = [c for c in held if c != card]
+        st.session_state[slug] = [*others, card] if name == "table" else others
+
+    return _linked_tabs(f"{key}-tabs", names, "table" if card in held else "chart", put)
+
+
+def _linked_tabs(key: str, names: Mapping[str, str], name: str, put: Callable[[str], None]) -> Tab:
+    """Draw tabs of which a parameter of the link says which is open; `put` sets it at a click."""
+    if st.session_state.get(key) != names[name]:
+        st.session_state[key] = names[name]
     by_label = {label: name for name, label in names.items()}
 
     def opened() -> None:
-        st.session_state[slug] = by_label[str(st.session_state[key])]
+        put(by_label[str(st.session_state[key])])
 
     return _opened(names, st.tabs(list(names.values()), key=key, on_change=opened))
-
-
-def chart_or_table(key: str, names: Mapping[str, str] = CHART_OR_TABLE) -> Tab:
-    """Draw tabs, the chart and the table of a further answer; as `open_tab`, without a link."""
-    return _opened(names, st.tabs(list(names.values()), key=key, on_change="rerun"))
 
 
 def _opened(names: Mapping[str, str], tabs: Sequence[TabContainer]) -> Tab:

@@ -22,7 +22,7 @@ ALL: Final = "All"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Offer:
+class WorkloadOptions:
     """The options of one page's box: labels by slug.
 
     `kinds` are the kinds by slug; an option without a kind is offered under every kind.
@@ -59,10 +59,11 @@ class Offer:
         """Draw the boxes, each in its place; `changed` is called on another choice of workload."""
         options = self.options()  # before the kind is drawn, as it may change
         if self.is_by_kind:
-            there = set(self.kinds.values())
+            kinds = self._offered_kinds()
             kind.selectbox(
                 "Kind",
-                [ALL, *(k for k in KINDS if k in there)],
+                kinds,
+                self.link.place("kind", kinds),
                 key=self.link.key("kind"),
                 on_change=self._first_of_kind,
                 args=(changed,),
@@ -77,15 +78,20 @@ class Offer:
             help="Type part of a name to find it." if len(self.labels) > FEW else None,
         )
 
+    def _offered_kinds(self) -> list[str]:
+        there = set(self.kinds.values())
+        return [ALL, *(k for k in KINDS if k in there)]
+
     def _kind(self) -> str:
-        """Return the chosen kind; the usual one where the shown workload is of another kind."""
-        key, shown = self.link.key("kind"), str(self.link.held("workload"))
+        """Return the chosen kind, a part of the link; the usual one if the workload is not of it.
+
+        It is that of the shown workload where there are many.
+        """
+        shown = str(self.link.held("workload"))
         usual = self.kinds.get(shown, ALL) if len(self.labels) >= MANY else ALL
-        kind = str(st.session_state.get(key, ALL))
-        if kind not in (ALL, self.kinds.get(shown, kind)) or (
-            usual != ALL and key not in st.session_state
-        ):
-            st.session_state[key] = kind = usual
+        kind = self.link.choice("kind", self._offered_kinds(), usual)
+        if kind not in (ALL, self.kinds.get(shown, kind)):
+            st.session_state[self.link.key("kind")] = kind = usual
         return kind
 
     def _first_of_kind(self, changed: Callable[[], None] | None) -> None:
@@ -98,18 +104,18 @@ class Offer:
             changed()
 
 
-def offer(link: Link, shared: Store, names: Mapping[str, str]) -> Offer:
+def offer(link: Link, shared: Store, names: Mapping[str, str]) -> WorkloadOptions:
     """Return the choice among `names` (by slug), with labels and kinds from the store."""
-    return Offer(
+    return WorkloadOptions(
         link=link,
         labels=kept.workload_labels(shared, names),
         kinds=kept.workload_kinds(shared, names),
     )
 
 
-def by_name(link: Link, names: Mapping[str, str]) -> Offer:
+def by_name(link: Link, names: Mapping[str, str]) -> WorkloadOptions:
     """Return the choice among `names`, with kinds derived from the names."""
-    return Offer(link=link, labels=names, kinds={s: kind_of(n) for s, n in names.items()})
+    return WorkloadOptions(link=link, labels=names, kinds={s: kind_of(n) for s, n in names.items()})
 
 
 def offered_targets(link: Link, values: Sequence[float], workload: str) -> dict[str, float]:

@@ -1,6 +1,5 @@
 """The answer of the page Compare hardware in words, and the buttons below it."""
 
-import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -13,9 +12,9 @@ from pages.common import handout, kept, widgets
 from pages.common.link import Link, as_text, slugs
 from pages.compare import charts, currency, described, saved, state, table, tiles
 from pages.compare import described as compare_described
-from pages.compare.inputs import after, in_words
-from pages.compare.state import Reply
-from planner.answers.comparison import DESCRIBED
+from pages.compare.inputs import in_words
+from pages.compare.state import CompareReply
+from planner.answers.comparison import DESCRIBED, after
 from planner.compare import (
     LIKELY_IN_TIME,
     basis_words,
@@ -23,6 +22,7 @@ from planner.compare import (
     electricity_lines,
     electricity_pages,
     limits_sentence,
+    narrowing_runs,
     next_step,
     sentences,
     session_note,
@@ -36,7 +36,7 @@ from planner.store import Store
 from planner.store.export import records_file
 
 
-def draw_report(link: Link, reply: Reply, comparison: Comparison, begins: datetime) -> None:
+def draw_report(link: Link, reply: CompareReply, comparison: Comparison, begins: datetime) -> None:
     """Draw the report button, and the box with letterhead, PDF and data."""
     records = table.records_of(reply, comparison, begins)
     handout.draw(
@@ -53,7 +53,9 @@ def _data(label: str, make: Callable[[], bytes | str], kind: str) -> widgets.Fil
     return widgets.File(label, make, f"epochwise-compare.{kind}", f"compare.report.{kind}")
 
 
-def _maker(reply: Reply, address: str, begins: datetime, *, by_use: bool = False) -> handout.Make:
+def _maker(
+    reply: CompareReply, address: str, begins: datetime, *, by_use: bool = False
+) -> handout.Make:
     """Return a function that makes the report at the click; it reads its inputs now."""
     answered = replace(reply.answered, problems=tuple(dict.fromkeys(reply.problems)))
     return lambda letterhead, made: compare_page(
@@ -79,7 +81,9 @@ _MOST_MEMORY_NOTES: Final = 3
 """Most options without enough memory that are named one by one."""
 
 
-def draw(link: Link, shared: Store, reply: Reply, comparison: Comparison, begins: datetime) -> str:
+def draw(
+    link: Link, shared: Store, reply: CompareReply, comparison: Comparison, begins: datetime
+) -> str:
     """Draw the answer card and return its first sentence."""
     by = until(reply, comparison, begins)
     (first, *others), bought, keeps = state.drawn(
@@ -99,7 +103,7 @@ def draw(link: Link, shared: Store, reply: Reply, comparison: Comparison, begins
     return first
 
 
-def details(reply: Reply, comparison: Comparison, begins: datetime) -> None:
+def details(reply: CompareReply, comparison: Comparison, begins: datetime) -> None:
     """Draw the lines that qualify the answer, in a closed box."""
     by = until(reply, comparison, begins)
     (first, *others), bought, keeps = state.drawn(
@@ -127,19 +131,21 @@ def details(reply: Reply, comparison: Comparison, begins: datetime) -> None:
         _small_print(comparison)
 
 
-def _words(reply: Reply, comparison: Comparison, by: str) -> tuple[tuple[str, ...], str, str]:
+def _words(
+    reply: CompareReply, comparison: Comparison, by: str
+) -> tuple[tuple[str, ...], str, str]:
     """Return the answer, whether buying pays off, and which options meet the limits."""
     pair = charts.bought(reply, comparison)
     keeps = limits_sentence(comparison, by, reply.display)
     return sentences(comparison, reply.display), buying(pair) if pair else "", keeps
 
 
-def _undecided(reply: Reply, comparison: Comparison) -> tuple[str, str]:
+def _undecided(reply: CompareReply, comparison: Comparison) -> tuple[str, str]:
     """Return what is undecided, and the run that decides it; kept per answer."""
     return state.drawn(reply, "undecided", "", lambda: undecided(comparison))
 
 
-def until(reply: Reply, comparison: Comparison, begins: datetime) -> str:
+def until(reply: CompareReply, comparison: Comparison, begins: datetime) -> str:
     """Return the deadline as a date; "" without one, or beyond the calendar."""
     if reply.by is not None:
         return in_words(reply.by, begins)
@@ -267,7 +273,7 @@ def _why_alone(comparison: Comparison) -> str:
     return "The ranking is clear. No further run is needed."
 
 
-def draw_next_run(reply: Reply, comparison: Comparison) -> None:
+def draw_next_run(reply: CompareReply, comparison: Comparison) -> None:
     """Draw the run that would decide the ranking, then runs that narrow each option."""
     with st.container(border=True):
         widgets.heading("Next measurement")
@@ -285,7 +291,7 @@ def draw_next_run(reply: Reply, comparison: Comparison) -> None:
             st.markdown(
                 Text(":material/timer: {answer_text}", answer_text=widgets.answer_text(step))
             )
-        measurable = lambda: _lines([r for r in comparison.rows if _measurable(r)])[:MOST]  # noqa: E731
+        measurable = lambda: _lines(comparison.rows)[:MOST]  # noqa: E731
         lines = state.drawn(reply, "next runs", "", measurable)
         if lines:
             st.markdown("A run of this workload on one of these narrows its estimate:")
@@ -304,27 +310,10 @@ def _nothing_to_run(comparison: Comparison) -> str:
     return "There is no run to propose for these options."
 
 
-def _measurable(row: Row) -> bool:
-    """Return whether a run would narrow the interval; not where the job does not fit."""
-    return bool(row.timed.measure_next) and row.timed.fit.fits is not False
-
-
 def _lines(rows: Sequence[Row]) -> list[str]:
     """Return the next places to measure, each once with the widest interval that it narrows."""
-    widest: dict[str, float] = {}
-    for row in rows:
-        run = row.timed.next_run
-        what = row.timed.measure_next if run is None else run.place
-        widest[what] = max(widest.get(what, 1.0), _factor(row))
+    widest = narrowing_runs(rows)
     return [widgets.answer_text(f"{what}{_factor_text(f)}") for what, f in widest.items()]
-
-
-def _factor(row: Row) -> float:
-    """Return the half-width of the time's interval as a ratio."""
-    time = row.time
-    if not isinstance(time, Estimate) or not float(time.low) > 0.0:
-        return 1.0
-    return math.sqrt(float(time.high) / float(time.low))
 
 
 def _factor_text(factor: float) -> str:

@@ -10,7 +10,7 @@ import streamlit as st
 from pages.common import hardware, narrow, widgets
 from pages.common.link import as_text
 from pages.compare import state
-from pages.compare.state import Reply
+from pages.compare.state import CompareReply
 from pages.visitor.permission import Action, allow, permission
 from pages.visitor.sending import accept_files
 from planner.catalog import (
@@ -19,7 +19,7 @@ from planner.catalog import (
     TABLES,
     Accelerator,
     Catalog,
-    Column,
+    CatalogColumn,
     LiveOffers,
     Offer,
     TableName,
@@ -132,7 +132,7 @@ def _key(table: str, column: str, start: str) -> str:
     return f"compare.rows.{table}.{start}.{column}"
 
 
-def _field(table: TableName, column: Column, value: str, start: str) -> None:
+def _field(table: TableName, column: CatalogColumn, value: str, start: str) -> None:
     unit = f" ({column.unit})" if column.unit else ""
     name = sentence_case(column.name.replace("_", " "))
     label = f"{name}{unit}{' *' if column.required else ''}"
@@ -288,11 +288,11 @@ def own(catalog: Catalog) -> None:
     records = listed(mine)
     if not records:
         where = (
-            Text(" They are saved in {folder}.", folder=hardware.folder())
+            Text("They are saved in {folder}.", folder=hardware.folder())
             if permission(Action.CATALOG).allowed
             else ""
         )
-        st.caption(as_text(Text("You have no rows yet.{where}", where=where)))
+        st.caption(as_text(paragraph("You have no rows yet.", where)))
         return
     narrow.table(
         records[:_MOST_SHOWN], key="compare.rows.own",
@@ -340,7 +340,7 @@ _LINKS: Final[Mapping[str, Any]] = {
 }
 
 
-def draw(reply: Reply | None) -> None:
+def draw(reply: CompareReply | None) -> None:
     """Draw the folded box of prices and hardware."""
     box = widgets.folded("Prices and hardware", "sell", _BOX)
     if not box.open:
@@ -371,7 +371,7 @@ def draw(reply: Reply | None) -> None:
         outcome()
 
 
-def _actions(reply: Reply | None, catalog: Catalog) -> None:
+def _actions(reply: CompareReply | None, catalog: Catalog) -> None:
     st.segmented_control(
         "Add or change", list(_ACTIONS), key="compare.catalog.do", format_func=_ACTIONS.__getitem__
     )
@@ -389,7 +389,7 @@ def _actions(reply: Reply | None, catalog: Catalog) -> None:
         draw_one[do]()
 
 
-def _behind(reply: Reply | None) -> None:
+def _behind(reply: CompareReply | None) -> None:
     comparison = reply.answered.comparison if reply else None
     if comparison is None:
         st.caption("No option is chosen, so no row is in use.")

@@ -7,9 +7,9 @@ import streamlit as st
 from pages.common import narrow, widgets
 from pages.common.link import Link, as_text
 from pages.compare import state
-from pages.compare.state import Reply
+from pages.compare.state import CompareReply
 from planner import figures
-from planner.compare import RentOrBuy, Tornado, tornado
+from planner.compare import Influences, RentOrBuy, tornado
 from planner.compare.evaluation import Comparison
 from planner.compare.rent_or_buy import rent_or_buy
 from planner.report import comparison_charts as charts
@@ -26,6 +26,7 @@ _FIELDS: Final = {"table": ("baseline", "view", "show"), "use": ("chart",)}
 def declare(link: Link) -> None:
     """Declare the open tab, and the initial value of the switch."""
     widgets.declare_tab(link, TABS)
+    widgets.declare_tables(link, ["tornado"])
     link.choice("chart", list(_USES), "runs")
 
 
@@ -34,7 +35,7 @@ def hold(link: Link, opened: str) -> None:
     link.hold(*(name for tab, names in _FIELDS.items() if tab != opened for name in names))
 
 
-def time_and_cost(reply: Reply, comparison: Comparison, alt: str) -> None:
+def time_and_cost(reply: CompareReply, comparison: Comparison, alt: str) -> None:
     """Draw cost against time, with intervals, best trade-offs and limits."""
     theme = widgets.theme()
     figure = state.drawn(
@@ -52,7 +53,7 @@ def time_and_cost(reply: Reply, comparison: Comparison, alt: str) -> None:
 # -- rent or buy -----------------------------------------------------------------------------------
 
 
-def rent_and_buy(link: Link, reply: Reply, comparison: Comparison) -> None:
+def rent_and_buy(link: Link, reply: CompareReply, comparison: Comparison) -> None:
     """Draw cost against runs a month, or against utilisation of the machine."""
     over = st.session_state[link.key("chart")]
     with st.container():
@@ -81,7 +82,7 @@ def rent_and_buy(link: Link, reply: Reply, comparison: Comparison) -> None:
             st.caption(text)
 
 
-def bought(reply: Reply, comparison: Comparison) -> RentOrBuy | None:
+def bought(reply: CompareReply, comparison: Comparison) -> RentOrBuy | None:
     """Return `planner.compare.rent_or_buy.rent_or_buy`, cached per answer."""
     key = ("rent or buy", reply.key, reply.display)
     return state.once(key, lambda: rent_or_buy(comparison, reply.display))
@@ -90,9 +91,9 @@ def bought(reply: Reply, comparison: Comparison) -> RentOrBuy | None:
 # -- what matters ----------------------------------------------------------------------------------
 
 
-def what_matters(reply: Reply, comparison: Comparison) -> None:
+def what_matters(link: Link, reply: CompareReply, comparison: Comparison) -> None:
     """Draw which uncertain inputs move the answer most."""
-    influence: Tornado | None = state.once(("tornado", reply.key), lambda: tornado(comparison))
+    influence: Influences | None = state.once(("tornado", reply.key), lambda: tornado(comparison))
     with st.container(border=True):
         widgets.heading("What matters most")
         if influence is None or not influence.influences:
@@ -101,7 +102,7 @@ def what_matters(reply: Reply, comparison: Comparison) -> None:
         st.caption(as_text(influence.title))
         theme = widgets.theme()
         alt = f"{influence.title}: {_widest(influence)}"
-        tab = widgets.chart_or_table("compare.tornado-tabs")
+        tab = widgets.chart_or_table("compare.tornado", link=link)
         with tab.place:
             if tab.name == "table":
                 bars = charts.influence_bars(influence.influences, reply.display)
@@ -116,5 +117,5 @@ def what_matters(reply: Reply, comparison: Comparison) -> None:
                 st.caption("A bar that crosses the dashed line can reverse the ranking.")
 
 
-def _widest(influence: Tornado) -> str:
+def _widest(influence: Influences) -> str:
     return ", ".join(i.name for i in influence.influences[:3])

@@ -24,8 +24,8 @@ from planner.answers.comparison import (
     DISPLAY,
     MOST_HOURS,
     TARIFF,
+    after,
     compare_parameters,
-    end_of,
     moment_of,
     moment_text,
     usual_epochs,
@@ -33,7 +33,7 @@ from planner.answers.comparison import (
 from planner.catalog import Tariff, tariff_of
 from planner.compare import ASSUMPTION_TEXTS, Assumptions
 from planner.convergence import target_text
-from planner.core import HOUR_S, Estimate, Text, looked_up, parsed, sentence_case
+from planner.core import HOUR_S, Text, looked_up, parsed, sentence_case
 from planner.core.parameters import bounds, limits
 from planner.cost import Display, shown
 from planner.epochs import SAMPLES_PER_EPOCH
@@ -68,11 +68,6 @@ def left(link: Link, begins: datetime) -> str:
         return "none"
     hours = (by - begins).total_seconds() / HOUR_S
     return f"{hours:,.1f} h left" if hours > 0.0 else "has passed"
-
-
-def after(seconds: float, begins: datetime) -> datetime | None:
-    """Return the moment so many seconds later on the same clock; None beyond the calendar."""
-    return end_of(Estimate(value=seconds, low=seconds, high=seconds), begins)
 
 
 def in_words(by: datetime, begins: datetime, *, year: bool = True) -> str:
@@ -158,7 +153,7 @@ _ORDERS: Final[Mapping[Order, str]] = {"cost": "Cost", "time": "Time"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Places:
+class InputPlaces:
     """Where the parts of the question are drawn, from top to bottom.
 
     `options` is beside the limits, `actions` the row of buttons, `more` holds the fields that are
@@ -170,7 +165,7 @@ class Places:
     more: DeltaGenerator
 
 
-def draw(link: Link, shared: Store, begins: datetime) -> Places:
+def draw(link: Link, shared: Store, begins: datetime) -> InputPlaces:
     """Draw the usual fields of the question, and the others if they are unfolded.
 
     The link holds the choices. Declare currency and tax first: the budget is in them.
@@ -188,7 +183,7 @@ def draw(link: Link, shared: Store, begins: datetime) -> Places:
     job = st.container()
     goal = st.container()
     limits_row, options = st.columns(_LIMITS, vertical_alignment="bottom")
-    places = Places(options=options, actions=widgets.actions(), more=st.container())
+    places = InputPlaces(options=options, actions=widgets.actions(), more=st.container())
 
     if workload == DESCRIBED:
         _described(link, boxes, job)
@@ -202,7 +197,7 @@ def draw(link: Link, shared: Store, begins: datetime) -> Places:
     return places
 
 
-def _described(link: Link, boxes: workload_choice.Offer, job: DeltaGenerator) -> None:
+def _described(link: Link, boxes: workload_choice.WorkloadOptions, job: DeltaGenerator) -> None:
     link.ignore("pattern", "goal", "target", "optimizer")
     link.keep("samples_per_epoch")
     link.take_back(*described.NAMES)
@@ -223,7 +218,7 @@ def _described(link: Link, boxes: workload_choice.Offer, job: DeltaGenerator) ->
 
 
 def _first_row(
-    link: Link, boxes: workload_choice.Offer, widths: Sequence[float], job: DeltaGenerator
+    link: Link, boxes: workload_choice.WorkloadOptions, widths: Sequence[float], job: DeltaGenerator
 ) -> list[DeltaGenerator]:
     """Draw kind and workload; return the places of further fields beside them."""
     several, workload = [2.2] if boxes.is_by_kind else [], str(link.held("workload"))
@@ -236,7 +231,7 @@ def _measured(
     link: Link,
     shared: Store,
     name: str,
-    boxes: workload_choice.Offer,
+    boxes: workload_choice.WorkloadOptions,
     job: DeltaGenerator,
 ) -> bool:
     """Draw the usual fields of a measured workload; return whether it trains for epochs."""
@@ -390,7 +385,7 @@ def _limits(link: Link, begins: datetime, place: DeltaGenerator) -> None:
     )
 
 
-def _more(link: Link, places: Places, *, incomplete: bool, batch: bool) -> None:
+def _more(link: Link, places: InputPlaces, *, incomplete: bool, batch: bool) -> None:
     """Draw the other fields where they are unfolded, or where the description needs them.
 
     Folded, they are one line.

@@ -7,7 +7,7 @@ import streamlit as st
 from pages.common import widgets
 from pages.common.link import Link
 from pages.compare import charts, state
-from pages.compare.state import Reply
+from pages.compare.state import CompareReply
 from planner.compare import (
     ASSUMPTION_TEXTS,
     RentOrBuy,
@@ -24,7 +24,7 @@ _YEARS: Final = "compare.owning.years"
 _MOST_USE: Final = 100.0
 
 
-def draw(link: Link, reply: Reply, comparison: Comparison) -> None:
+def draw(link: Link, reply: CompareReply, comparison: Comparison) -> None:
     """Draw both fields and the totals; nothing without a rental and a purchase."""
     pair = charts.bought(reply, comparison)
     if pair is None:
@@ -50,12 +50,12 @@ def draw(link: Link, reply: Reply, comparison: Comparison) -> None:
         )
 
 
-def _sentences(pair: RentOrBuy, reply: Reply) -> tuple[str, ...]:
+def _sentences(pair: RentOrBuy, reply: CompareReply) -> tuple[str, ...]:
     totals = ownership(pair)
     return () if totals is None else ownership_sentences(pair, totals, reply.display)
 
 
-def _use(link: Link, reply: Reply, pair: RentOrBuy) -> None:
+def _use(link: Link, reply: CompareReply, pair: RentOrBuy) -> None:
     """Draw the utilisation of the bought machine: another form of the runs a month."""
     runs = float(link.held("runs_per_month"))
     now = 100.0 * state.drawn(reply, "use", runs, lambda: utilisation_at(pair.buy, runs))

@@ -20,7 +20,7 @@ from pages.compare import (
     table,
     tiles,
 )
-from pages.compare.state import Reply
+from pages.compare.state import CompareReply
 from planner.answers.comparison import asks, compare_parameters, misfits, with_job
 from planner.compare.evaluation import Comparison
 from planner.store import Store
@@ -70,13 +70,15 @@ def _begin(link: Link) -> None:
     link.refuse(misfits(compare_parameters(link.initial)[0].values))
 
 
-def _reply(link: Link, shared: Store, chosen: list[str] | None, begins: datetime) -> Reply | None:
+def _reply(
+    link: Link, shared: Store, chosen: list[str] | None, begins: datetime
+) -> CompareReply | None:
     """Return the answer; None where no option is chosen."""
     return state.reply(shared, link.parameters(), begins) if chosen else None
 
 
 def _answered(
-    link: Link, shared: Store, reply: Reply, comparison: Comparison, begins: datetime
+    link: Link, shared: Store, reply: CompareReply, comparison: Comparison, begins: datetime
 ) -> None:
     charts.declare(link)
     table.declare(link, comparison)
@@ -98,14 +100,14 @@ def _answered(
     answer.details(reply, comparison, begins)
     owning.draw(link, reply, comparison)
     answer.draw_next_run(reply, comparison)
-    charts.what_matters(reply, comparison)
+    charts.what_matters(link, reply, comparison)
     answer.how_sure(comparison)
     table.sources(comparison)
 
 
-def _empty(link: Link, shared: Store, reply: Reply | None, chosen: list[str] | None) -> None:
+def _empty(link: Link, shared: Store, reply: CompareReply | None, chosen: list[str] | None) -> None:
     """Draw the page without an answer: no options, or an incomplete or wrong description."""
-    link.keep("baseline", "view", "show", "chart", widgets.TAB)
+    link.keep("baseline", "view", "show", "chart", *widgets.OPEN)
     link.warn()
     if reply is not None:
         widgets.problems(reply.problems)

@@ -15,7 +15,7 @@ from pages.common.link import (
     as_text,
     plain,
 )
-from pages.compare.state import Reply, drawn, today
+from pages.compare.state import CompareReply, drawn, today
 from pages.visitor.permission import Action, allow, permission
 from planner.answers import saved
 from planner.answers.comparison import ALWAYS, STATED, Saved, changes, made_text, snapshot_of
@@ -75,7 +75,7 @@ def _open(link: Link, kept: Saved) -> None:
     st.session_state["compare-opened"] = kept.id
 
 
-def offer(link: Link, reply: Reply) -> None:
+def offer(link: Link, reply: CompareReply) -> None:
     """Draw the button to save a comparison; only on this machine."""
     box = st.popover("Save", icon=":material/bookmark_add:", key="compare.save", width="content",
                      on_change="rerun")  # fmt: skip
@@ -112,7 +112,7 @@ def question(link: Link) -> Parameters:
     return {n: v for n, v in link.parameters(*ALWAYS).items() if n not in VIEW}
 
 
-def state(link: Link, reply: Reply) -> None:
+def state(link: Link, reply: CompareReply) -> None:
     """Write the question into the link to share, with a fingerprint of its runs and prices."""
     comparison, job = reply.answered.comparison, reply.facts.job
     day, made = today(), ""
@@ -141,7 +141,9 @@ def made(link: Link) -> None:
         link.forget_now("made")
 
 
-def _save(link: Link, reply: Reply, parameters: Parameters, still: Callable[[], bool]) -> None:
+def _save(
+    link: Link, reply: CompareReply, parameters: Parameters, still: Callable[[], bool]
+) -> None:
     name = plain(str(st.session_state.get("compare.save.name") or ""))[: saved.MOST_NAME]
     if not (allowed := allow(Action.SAVE, name)).allowed:
         st.session_state[_PROBLEM] = allowed.why
@@ -229,7 +231,7 @@ def _remove(link: Link, which: str) -> None:
         link.forget_now("saved")
 
 
-def since(link: Link, reply: Reply | None) -> None:
+def since(link: Link, reply: CompareReply | None) -> None:
     """Draw what has changed since the open comparison was saved."""
     now = st.session_state.get(link.key("saved"))
     if not now:

@@ -16,7 +16,7 @@ from planner.answers.comparison import (
     Answered,
     Choice,
     CompareParameters,
-    Facts,
+    JobFacts,
     Offered,
     Request,
     answered_whole,
@@ -39,7 +39,7 @@ _DRAWN: Final = Kept(4 * _MOST)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reply:
+class CompareReply:
     """An answered question: `key` identifies it, `problems` are its errors.
 
     `by` is the deadline where it is a date. `wrong_step`: the timed step cannot be used, so the
@@ -48,7 +48,7 @@ class Reply:
 
     key: Hashable
     answered: Answered
-    facts: Facts
+    facts: JobFacts
     request: Request
     display: Display
     problems: tuple[str, ...]
@@ -67,7 +67,7 @@ def clear() -> None:
         kept_answers.clear()
 
 
-def drawn(reply: Reply, what: str, of: Hashable, make: Callable[[], Answer]) -> Answer:
+def drawn(reply: CompareReply, what: str, of: Hashable, make: Callable[[], Answer]) -> Answer:
     """Return the cached figure or rows of an answer, or make them.
 
     Args:
@@ -115,14 +115,14 @@ def _of_runs(shared: Store, asking: CompareParameters) -> Hashable:
     return workload, tuple(slugs(patterns)), shared.version(workload), priors, library, trials
 
 
-def facts(shared: Store, parameters: Parameters) -> tuple[Facts | None, tuple[str, ...]]:
+def facts(shared: Store, parameters: Parameters) -> tuple[JobFacts | None, tuple[str, ...]]:
     """Return the facts of the job, and the problems of names that cannot be looked up."""
     asking, _ = compare_parameters(parameters)
     key = ("facts", of_state(shared, asking), _job_key(asking))
     return _OFFERED.once(key, lambda: _facts(shared, asking))
 
 
-def _facts(shared: Store, asking: CompareParameters) -> tuple[Facts | None, tuple[str, ...]]:
+def _facts(shared: Store, asking: CompareParameters) -> tuple[JobFacts | None, tuple[str, ...]]:
     problems: list[Problem] = []
     job_facts = compare_facts(shared, hardware.catalog().catalog, asking, problems)
     return job_facts, tuple(map(str, problems))
@@ -147,7 +147,7 @@ def offered(
     return None if job_facts is None else _offered(shared, asking, job_facts)
 
 
-def _offered(shared: Store, asking: CompareParameters, job_facts: Facts) -> Offered:
+def _offered(shared: Store, asking: CompareParameters, job_facts: JobFacts) -> Offered:
     offers = question.offers_key(asking.request, job_facts)
     key = ("offered", of_state(shared, asking), _job_key(asking), offers)
     return _OFFERED.once(key, lambda: question.offered(asking.request, job_facts, today()))
@@ -172,7 +172,9 @@ def usd_per(parameters: Parameters) -> dict[str, float]:
     return dict(compare_parameters(parameters)[0].request.usd_per)
 
 
-def reply(shared: Store, parameters: Parameters, begins: datetime | None = None) -> Reply | None:
+def reply(
+    shared: Store, parameters: Parameters, begins: datetime | None = None
+) -> CompareReply | None:
     """Return the answer to a link; None without such a job. Work starts at `begins`, or now."""
     asking, invalid = compare_parameters(parameters, begins=begins)
     job_facts, gone = facts(shared, parameters)
@@ -181,7 +183,7 @@ def reply(shared: Store, parameters: Parameters, begins: datetime | None = None)
     key = ("answer", of_state(shared, asking), _job_key(asking), asking.request)
     shown = _offered(shared, asking, job_facts)
     answered = once(key, lambda: answered_whole(asking.request, job_facts, today(), shown))
-    return Reply(
+    return CompareReply(
         key=key,
         answered=answered,
         facts=job_facts,
@@ -193,6 +195,6 @@ def reply(shared: Store, parameters: Parameters, begins: datetime | None = None)
     )
 
 
-def alike(reply: Reply, problems: Sequence[str]) -> Reply:
+def alike(reply: CompareReply, problems: Sequence[str]) -> CompareReply:
     """Return the answer with other problems."""
     return replace(reply, problems=tuple(problems))

@@ -10,7 +10,7 @@ import streamlit as st
 from pages.common import narrow, widgets
 from pages.common.link import Link, as_text
 from pages.compare import tiles
-from pages.compare.state import Reply, drawn
+from pages.compare.state import CompareReply, drawn
 from planner.answers.comparison import option_rows, source_rows
 from planner.compare import (
     limits_phrase,
@@ -32,6 +32,7 @@ from planner.core import (
     between,
     csv_text,
     ends_in_hours,
+    paragraph,
     rounded_ends,
     with_ends,
     written_ends,
@@ -61,18 +62,12 @@ Shown = dict[str, str | float | int | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class View:
+class TableView:
     """Settings of the table: baseline, what numbers are for, and unit of time."""
 
     base: Row | None
     per: str = "run"
     clock: str = "unit"
-
-    def factor(self, comparison: Comparison) -> float:
-        """Return the factor from a run to a month or an epoch."""
-        if self.per == "month":
-            return comparison.question.assumed.runs_per_month
-        return 1.0 / (comparison.question.goal.epochs or 1) if self.per == "epoch" else 1.0
 
 
 def declare(link: Link, comparison: Comparison) -> None:
@@ -82,7 +77,7 @@ def declare(link: Link, comparison: Comparison) -> None:
     link.choice("show", list(_CLOCK), "unit")
 
 
-def draw(link: Link, reply: Reply, comparison: Comparison, begins: datetime) -> None:
+def draw(link: Link, reply: CompareReply, comparison: Comparison, begins: datetime) -> None:
     """Draw the options, best first, with downloads."""
     ids = {r.candidate.id: r.candidate.label for r in comparison.rows}
     per = _per(comparison)
@@ -107,7 +102,7 @@ def draw(link: Link, reply: Reply, comparison: Comparison, begins: datetime) -> 
                 "Times in", list(_CLOCK), key=link.key("show"), default=clock, required=True,
                 format_func=_CLOCK.__getitem__, width="content",
             )  # fmt: skip
-        seen = View(base=_baseline(comparison, baseline), per=view, clock=clock)
+        seen = TableView(base=_baseline(comparison, baseline), per=view, clock=clock)
         shown_rows = drawn(
             reply,
             "rows",
@@ -128,7 +123,7 @@ def draw(link: Link, reply: Reply, comparison: Comparison, begins: datetime) -> 
             )  # fmt: skip
 
 
-def records_of(reply: Reply, comparison: Comparison, begins: datetime) -> list[Record]:
+def records_of(reply: CompareReply, comparison: Comparison, begins: datetime) -> list[Record]:
     """Return `planner.answers.comparison.option_rows`, cached per answer and minute."""
     make = lambda: option_rows(comparison, reply.display, begins)  # noqa: E731
     return drawn(reply, "records", begins, make)
@@ -148,10 +143,12 @@ def _baseline(comparison: Comparison, chosen: str) -> Row | None:
     return next(named, comparison.leader)
 
 
-def rows(reply: Reply, comparison: Comparison, view: View, begins: datetime) -> list[Shown]:
+def rows(
+    reply: CompareReply, comparison: Comparison, view: TableView, begins: datetime
+) -> list[Shown]:
     """Return the rows of the table; None is unknown and shown as a dash."""
     records = records_of(reply, comparison, begins)
-    factor = view.factor(comparison)
+    factor = comparison.runs_in(view.per)
     names = comparison_charts.short_names([r.candidate for r in comparison.rows])
     return [
         _shown(row, names[row.candidate.id], record, view, (factor, shown(factor, reply.display)))
@@ -159,7 +156,9 @@ def rows(reply: Reply, comparison: Comparison, view: View, begins: datetime) -> 
     ]
 
 
-def _shown(row: Row, short: str, record: Record, view: View, factors: tuple[float, float]) -> Shown:
+def _shown(
+    row: Row, short: str, record: Record, view: TableView, factors: tuple[float, float]
+) -> Shown:
     """Return one row; `factors` multiply times and money."""
     stale = "stale · " if row.candidate.stale else ""
     machines = Text(" · {machines} of them", machines=row.machines) if row.machines > 1 else ""
@@ -238,7 +237,9 @@ def _rounded(value: float) -> float:
     return float(f"{value:.3g}")
 
 
-def _table(shown_rows: Sequence[Shown], reply: Reply, comparison: Comparison, view: str) -> None:
+def _table(
+    shown_rows: Sequence[Shown], reply: CompareReply, comparison: Comparison, view: str
+) -> None:
     money, what = (
         reply.display.currency,
         {"run": "a run", "month": "a month", "epoch": "an epoch"},
@@ -318,25 +319,19 @@ def _share(title: str, words: str) -> Any:  # noqa: ANN401 - Streamlit's own typ
     )
 
 
-def _caption(base: Row | None, reply: Reply, begins: datetime) -> None:
+def _caption(base: Row | None, reply: CompareReply, begins: datetime) -> None:
     against = (
-        Text(" Relative cost and speed: against {candidate}.", candidate=base.candidate.label)
+        Text("Relative cost and speed: against {candidate}.", candidate=base.candidate.label)
         if base
         else ""
     )
-    st.caption(
-        as_text(
-            Text(
-                "1= means a tie: the intervals overlap too much to rank.{against} "
-                "Finish times are for a start now ({begins:%a %-d %b, %H:%M} {tzname}). "
-                "{sentence}",
-                against=against,
-                begins=begins,
-                tzname=begins.tzname(),
-                sentence=reply.display.sentence,
-            )
-        )
+    starts = Text(
+        "Finish times are for a start now ({begins:%a %-d %b, %H:%M} {tzname}).",
+        begins=begins,
+        tzname=begins.tzname(),
     )
+    tie = "1= means a tie: the intervals overlap too much to rank."
+    st.caption(as_text(paragraph(tie, against, starts, reply.display.sentence)))
 
 
 def sources(comparison: Comparison) -> None:

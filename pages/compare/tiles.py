@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from pages.common import tiles
 from pages.compare import state
-from pages.compare.state import Reply
+from pages.compare.state import CompareReply
 from planner import figures
 from planner.compare import (
     ShortAnswer,
@@ -19,7 +19,7 @@ from planner.cost import amount_text, shown
 from planner.report import comparison_charts
 
 
-def draw(reply: Reply, comparison: Comparison) -> None:
+def draw(reply: CompareReply, comparison: Comparison) -> None:
     """Draw the best option: time, cost, and how likely it meets the limits."""
     answer, made = state.drawn(reply, "tiles", "", lambda: _made(reply, comparison))
     if answer.row is None:
@@ -34,13 +34,13 @@ def draw(reply: Reply, comparison: Comparison) -> None:
     )
 
 
-def _made(reply: Reply, comparison: Comparison) -> tuple[ShortAnswer, list[figures.Tile]]:
+def _made(reply: CompareReply, comparison: Comparison) -> tuple[ShortAnswer, list[figures.Tile]]:
     names = comparison_charts.short_names([r.candidate for r in comparison.rows])
     answer = short_answer(comparison, names, reply.display)
     return answer, [] if answer.row is None else _tiles(reply, comparison, answer.row)
 
 
-def summary(reply: Reply | None) -> list[str]:
+def summary(reply: CompareReply | None) -> list[str]:
     """Return the question in few words: job, amount, limits."""
     comparison = None if reply is None else reply.answered.comparison
     if reply is None or comparison is None:
@@ -49,7 +49,7 @@ def summary(reply: Reply | None) -> list[str]:
     return [of.job.name, of.goal.words, limits_words(of.limits, reply.display)]
 
 
-def _tiles(reply: Reply, comparison: Comparison, row: Row) -> list[figures.Tile]:
+def _tiles(reply: CompareReply, comparison: Comparison, row: Row) -> list[figures.Tile]:
     limits, factor = comparison.question.limits, shown(1.0, reply.display)
     money = reply.display.currency
     first = pays_up_front(row) and row.to_pay is not None

@@ -62,14 +62,21 @@ def go_to_opened() -> None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CloudParts:
-    """The chart of an answer with its text, its marked runs, their table and where they open."""
+class Listed:
+    """The marked runs of an answer, or all of them: their table and where they open."""
 
-    chart: tuple[figures.ChartSpec, figures.Markup]
     marked: Indices
     shown: pa.Table
     doors: Sequence[doors.Door]
     left_out: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CloudParts:
+    """What the open tab shows: the chart with its text, and the runs where they are listed."""
+
+    chart: tuple[figures.ChartSpec, figures.Markup] | None
+    listed: Listed | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,51 +90,85 @@ class ViewParts:
 
 
 def made(link: Link, shared: Store, answer: state.Reply) -> CloudParts | None:
-    """Make the chart and what is below it; None without a point."""
-    points, runs = answer.answer.points, answer.answer.runs
+    """Make what the open tab shows; None without a point.
+
+    Runs are listed below the chart where an area is marked or drawn alone, else in a tab of their
+    own: a table of hundreds of rows costs the browser as much as the chart.
+    """
+    points = answer.answer.points
     if points is None or not points.n:
         return None
+    on_chart = link.held(widgets.TAB) == "chart"
+    lists = points.question.brush or points.question.within or not on_chart
+    return CloudParts(
+        chart=state.chart(answer, _first_marks(link, answer)) if on_chart else None,
+        listed=_listed(shared, answer, points) if lists else None,
+    )
+
+
+def _listed(shared: Store, answer: state.Reply, points: Points) -> Listed:
+    runs = answer.answer.runs
     marked = np.flatnonzero(points.brushed | (not points.question.brush)).astype(np.int64)
     rows, listed = points.rows[marked], marked[:MOST_LISTED]
     opens = lambda: doors.doors_of(shared, _few(runs, rows))  # noqa: E731
     pages, left_out = state.once("doors", answer, opens)
-    return CloudParts(
-        chart=state.chart(answer, _first_marks(link, answer)),
-        marked=marked,
-        shown=state.once(
-            "table", answer, lambda: columns_of(runs, points.rows[listed], points, listed)
-        ),
-        doors=pages,
-        left_out=left_out,
-    )
+    table = lambda: columns_of(runs, points.rows[listed], points, listed)  # noqa: E731
+    return Listed(marked=marked, shown=state.once("table", answer, table), doors=pages,
+                  left_out=left_out)  # fmt: skip
 
 
 def draw(link: Link, answer: state.Reply, drawn: CloudParts | None) -> None:
-    """Draw the chart, its notes, the marked runs and where they open."""
+    """Draw the chart with its notes, or the runs; those of a marked area are below the chart."""
     points = answer.answer.points
     if points is None:
+        link.hold(*fields.SCALES)
         return
     with st.container(border=True):
         widgets.heading(f"{widgets.answer_text(answer.answer.sentence)}")
-        _symbols(link, points)
-        if drawn is not None:
-            widgets.marked_chart(
-                drawn.chart,
-                KEY,
-                answer.answer.sentence,
-                lambda: _marked(link, answer.answer.runs, points),
-                figures.EXPLORE_CONFIG,
-            )
-        for note in answer.answer.notes:
-            st.caption(as_text(note))
-        _fitted(answer)
-        if drawn is not None:
-            st.caption(
-                "Click a point to open its run. Mark an area with the box or the lasso beside the "
-                "chart to list its runs."
-            )
-    if drawn is not None:
-        _table(link, answer, points, drawn)
+        if drawn is None:
+            fields.scales(link)
+            _symbols(link, points)
+            _notes(answer)
+            return
+        tab = widgets.open_tab(link)
+        with tab.place:
+            if drawn.chart is not None:
+                _chart(link, answer, points, drawn.chart)
+            elif drawn.listed is not None:
+                link.hold(*fields.SCALES)
+                _table(link, answer, points, drawn.listed)
+    if drawn.chart is not None and drawn.listed is not None:
+        with st.container(border=True):
+            _table(link, answer, points, drawn.listed)
+
+
+def _chart(
+    link: Link,
+    answer: state.Reply,
+    points: Points,
+    drawn: tuple[figures.ChartSpec, figures.Markup],
+) -> None:
+    fields.scales(link)
+    _symbols(link, points)
+    widgets.marked_chart(
+        drawn,
+        KEY,
+        answer.answer.sentence,
+        lambda: _marked(link, answer.answer.runs, points),
+        figures.EXPLORE_CONFIG,
+    )
+    _notes(
+        answer,
+        "Click a point to open its run. Mark an area with the box or the lasso beside the "
+        "chart to list its runs.",
+    )
+    _fitted(answer)
+
+
+def _notes(answer: state.Reply, *further: str) -> None:
+    """Draw the notes of an answer, each on its own line of one element."""
+    if notes := (*answer.answer.notes, *further):
+        st.caption("  \n".join(map(as_text, notes)))
 
 
 def _fitted(answer: state.Reply) -> None:
@@ -277,7 +318,7 @@ def _place(points: Points, point: Mapping[str, Any]) -> int | None:
     return int(place) if isinstance(place, int | float) and 0 <= place < points.n else None
 
 
-def _table(link: Link, answer: state.Reply, points: Points, drawn: CloudParts) -> None:
+def _table(link: Link, answer: state.Reply, points: Points, drawn: Listed) -> None:
     """Draw the marked runs, or all of the chart; ticked ones can be compared."""
     marked, rows = drawn.marked, points.rows[drawn.marked]
     counted = several(marked.size, "run")
@@ -287,63 +328,62 @@ def _table(link: Link, answer: state.Reply, points: Points, drawn: CloudParts) -
         else Text("{runs} on the chart", runs=counted)
     )
     runs = answer.answer.runs
-    with st.container(border=True):
-        with st.container(
-            horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"
-        ):
-            widgets.heading(f"{head}", width="content")
-            with st.container(horizontal=True, width="content", vertical_alignment="center"):
-                _nearer(link, points)
-                doors.draw(link, drawn.doors)
-        if drawn.left_out:
-            st.caption(as_text(drawn.left_out))
-        if not rows.size:
-            st.caption("No run is in the marked area. Mark another one, or double-click to clear.")
-            return
-        listed = rows[:MOST_LISTED]
-        shown, config = drawn.shown, column_config()
-        alt = Text("{head}: system, numbers of the axes, source", head=head)
-        first = listed[: narrow.first_cards("explore.cards", listed.size)]
-        ids = runs["run_id"].take(pa.array(first, pa.int64())).to_pylist()
-        narrow.draw_cards("explore.cards", _cards(shown, ids), listed.size)
-        with narrow.wide("explore-table"):
-            st.dataframe(
-                shown,
-                hide_index=True,
-                placeholder="–",
-                key=TABLE,
-                on_select="rerun",
-                selection_mode="multi-row",
-                alt=alt,
-                column_config=config,
-            )
-            widgets.as_text_table(shown, alt, config)
-        with st.container(
-            horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"
-        ):
-            cut = (
-                Text("The first {most_listed:,} are listed. ", most_listed=MOST_LISTED)
-                if rows.size > MOST_LISTED
-                else ""
-            )
-            with narrow.wide("explore-tick"):
-                st.caption(
-                    Text(
-                        "{cut}Tick {least} to {most} runs to see them side by side.",
-                        cut=cut,
-                        least=LEAST,
-                        most=MOST,
-                    )
+    with st.container(
+        horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"
+    ):
+        widgets.heading(f"{head}", width="content")
+        with st.container(horizontal=True, width="content", vertical_alignment="center"):
+            _nearer(link, points)
+            doors.draw(link, drawn.doors)
+    if drawn.left_out:
+        st.caption(as_text(drawn.left_out))
+    if not rows.size:
+        st.caption("No run is in the marked area. Mark another one, or double-click to clear.")
+        return
+    listed = rows[:MOST_LISTED]
+    shown, config = drawn.shown, column_config(points)
+    alt = Text("{head}: system, numbers of the axes, source", head=head)
+    first = listed[: narrow.first_cards("explore.cards", listed.size)]
+    ids = runs["run_id"].take(pa.array(first, pa.int64())).to_pylist()
+    narrow.draw_cards("explore.cards", _cards(shown, ids), listed.size)
+    with narrow.wide("explore-table"):
+        st.dataframe(
+            shown,
+            hide_index=True,
+            placeholder="–",
+            key=TABLE,
+            on_select="rerun",
+            selection_mode="multi-row",
+            alt=alt,
+            column_config=config,
+        )
+        widgets.as_text_table(shown, alt, config)
+    with st.container(
+        horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"
+    ):
+        cut = (
+            Text("The first {most_listed:,} are listed. ", most_listed=MOST_LISTED)
+            if rows.size > MOST_LISTED
+            else ""
+        )
+        with narrow.wide("explore-tick"):
+            st.caption(
+                Text(
+                    "{cut}Tick {least} to {most} runs to see them side by side.",
+                    cut=cut,
+                    least=LEAST,
+                    most=MOST,
                 )
-            with st.container(horizontal=True, width="content"):
-                _side_by_side(link, runs, listed)
-                widgets.download(
-                    "CSV",
-                    lambda: csv_text(_records(answer, marked)),
-                    "epochwise-explore.csv",
-                    key="explore.csv",
-                    width="content",
-                )
+            )
+        with st.container(horizontal=True, width="content"):
+            _side_by_side(link, runs, listed)
+            widgets.download(
+                "CSV",
+                lambda: csv_text(_records(answer, marked)),
+                "epochwise-explore.csv",
+                key="explore.csv",
+                width="content",
+            )
 
 
 def _cards(shown: pa.Table, ids: Sequence[str]) -> list[Card]:
@@ -431,7 +471,7 @@ def columns_of(runs: pa.Table, rows: Indices, points: Points, marked: Indices) -
     columns: dict[str, pa.Array] = {"System": part["system"]}
     for text, values, title in ((question.x, points.x, points.x_title),
                                 (question.y, points.y, points.y_title)):  # fmt: skip
-        if text in CATEGORIES and text not in NUMBERS:
+        if _is_group(text):
             columns[title] = part[text]
         else:
             columns[title] = _shown(values[marked])
@@ -447,16 +487,23 @@ def columns_of(runs: pa.Table, rows: Indices, points: Points, marked: Indices) -
     return pa.table(columns)
 
 
+def _is_group(text: str) -> bool:
+    return text in CATEGORIES and text not in NUMBERS
+
+
 def _shown(values: Iterable[Any]) -> pa.Array:
     """Return numbers with four significant digits; whole ones stay as they are."""
     numbers = [v.as_py() if isinstance(v, pa.Scalar) else float(v) for v in values]
     return pa.array([v if v is None or v.is_integer() else rounded(v, 4) for v in numbers])
 
 
-def column_config() -> dict[str, Any]:
+def column_config(points: Points) -> dict[str, Any]:
     """Return titles and formats of the table's columns."""
     number = st.column_config.NumberColumn
+    axes = ((points.question.x, points.x_title), (points.question.y, points.y_title))
     return {
+        **{title: number(format="localized") for name, title in axes if not _is_group(name)},
+        "Batch": number(format="localized"),
         "System": st.column_config.TextColumn(pinned=True),
         "Samples/s": number(format="localized"),
         "Memory (GB)": number(format="%.3g"),

@@ -32,9 +32,11 @@ LONGEST: Final = 200
 FIRST: Final = "memory"
 """The preset that an empty address opens."""
 MEASURED: Final = ("x", "y")
-LOOKS: Final = ("colour", "symbol", "size", "facet")
+SCALES: Final = ("log_x", "log_y", "fit")
+BOXED: Final = ("symbol", "size", "facet")
+LOOKS: Final = ("colour", *BOXED)
 CHART: Final = (
-    "x", "y", *LOOKS, "marks", "fit", "log_x", "log_y", "brush", "brush_in", "hidden", "within",
+    "x", "y", *LOOKS, "marks", *SCALES, "brush", "brush_in", "hidden", "within",
     "hidden_symbols",
 )  # fmt: skip
 """Parameters of the chart."""
@@ -53,7 +55,7 @@ def declare(link: Link) -> None:
     for name in (*MEASURED, *LOOKS):
         link.words(name, str(BY_NAME[name].default), LONGEST)
     link.choice("marks", MARKS, MARKS[0])
-    for name in ("fit", "log_x", "log_y"):
+    for name in SCALES:
         link.flag(name, default=bool(BY_NAME[name].default))
     for name in ("brush", "brush_in", "within"):
         link.words(name, "", 1000)
@@ -107,36 +109,60 @@ def _lit(link: Link) -> str | None:
 
 
 def draw(link: Link, shared: Store) -> None:
-    """Draw the fields of the chart."""
+    """Draw the fields that most charts use: the axes and the colour."""
     counts = state.counts(shared)
-    grouped = link.held("marks") in GROUPED
     unmark = lambda: _other_axes(link)  # noqa: E731
-    with st.grid(6, min_column_width=132):
-        if grouped:
+    with st.grid(3, min_column_width=132):
+        if link.held("marks") in GROUPED:
             field(link, "x", "Groups (x)", list(CATEGORIES), {}, changed=unmark)
         else:
             field(link, "x", "x", numbers(counts), counts, changed=unmark)
         field(link, "y", "y", numbers(counts), counts, changed=unmark)
         field(link, "colour", "Colour", [NONE_CHOSEN, *CATEGORIES, *_others(counts)], counts)
+
+
+def looks(link: Link, shared: Store) -> None:
+    """Draw the marks, and a box with symbol, size and panels.
+
+    Each field costs the browser time at every click: a closed box draws none.
+    """
+    st.segmented_control(
+        "Marks", list(MARKS), default=link.held("marks"), key=link.key("marks"),
+        required=True, format_func=_MARKS.__getitem__, label_visibility="collapsed",
+        on_change=_marks_changed, args=(link,),
+    )  # fmt: skip
+    used = sum(link.held(name) != NONE_CHOSEN for name in BOXED)
+    label = Text("Symbol, size, panels ({used})", used=used) if used else "Symbol, size, panels"
+    box = widgets.popover(label, "palette", "explore.looks")
+    if not box.open:
+        link.hold(*BOXED)
+        return
+    counts = state.counts(shared)
+    with box:
         field(link, "symbol", "Symbol", [NONE_CHOSEN, *CATEGORIES], {},
               changed=lambda: link.put("hidden_symbols", []))  # fmt: skip
         field(link, "size", "Size", [NONE_CHOSEN, *numbers(counts)], counts)
-        field(link, "facet", "Panels", [NONE_CHOSEN, *CATEGORIES], {}, changed=unmark)
+        field(link, "facet", "Panels", [NONE_CHOSEN, *CATEGORIES], {},
+              changed=lambda: _other_axes(link))  # fmt: skip
+
+
+def scales(link: Link) -> None:
+    """Draw the switches of the scales and of the fitted curve, above the chart.
+
+    The browser looks for the first field of an open tab whenever the chart in it changes: without
+    one before the chart it looks at every point.
+    """
+    grouped = link.held("marks") in GROUPED
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
-        st.segmented_control(
-            "Marks", list(MARKS), default=link.held("marks"), key=link.key("marks"),
-            required=True, format_func=_MARKS.__getitem__, label_visibility="collapsed",
-            on_change=_marks_changed, args=(link,),
-        )  # fmt: skip
-        if law_of(Question(x=link.held("x"), y=link.held("y"))) and not grouped:
-            st.toggle("Fitted curve", key=link.key("fit"))
-        else:
-            link.hold("fit")
         if grouped:
             link.hold("log_x")
         else:
             st.toggle("Log x", key=link.key("log_x"))
         st.toggle("Log y", key=link.key("log_y"))
+        if law_of(Question(x=link.held("x"), y=link.held("y"))) and not grouped:
+            st.toggle("Fitted curve", key=link.key("fit"))
+        else:
+            link.hold("fit")
 
 
 def numbers(counts: Mapping[str, int]) -> list[str]:

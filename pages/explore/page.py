@@ -25,11 +25,9 @@ VIEWS: Final = {
     "sql": "SQL",
     "saved": "Saved views",
 }
-_IN_SIGHT: Final = ("workload", "accelerator_model_name")
-"""Filters that are always shown."""
 _OWN: Final = {
-    CHART: (*fields.CHART, *TITLES),
-    PIVOT: (*pivot.PARAMETERS, *TITLES),
+    CHART: (*fields.CHART, *TITLES, widgets.TAB),
+    PIVOT: (*pivot.PARAMETERS, *TITLES, widgets.TAB),
     SIDE: side.PARAMETERS,
     "sql": sql.PARAMETERS,
     "saved": views.PARAMETERS,
@@ -47,6 +45,8 @@ def show() -> None:
     view = link.choice("view", VIEWS, CHART)
     others = {name for names in _OWN.values() for name in names}
     link.keep(*sorted(others - set(_OWN[view])))
+    if view in (CHART, PIVOT):
+        widgets.declare_tab(link)
     asks = view in (CHART, PIVOT, SIDE) and bool(len(state.runs_of(shared)))
     made = _made(link, shared, view) if asks else None
     st.title("Explore")
@@ -105,7 +105,7 @@ def _answered(link: Link, shared: Store, view: str, made: chart.ViewParts) -> No
     if view == CHART:
         chart.draw(link, answer, made.chart)
     elif view == PIVOT:
-        pivot.draw(answer)
+        pivot.draw(link, answer)
     else:
         side.draw(link, shared, answer)
     with widgets.actions():
@@ -129,32 +129,41 @@ def _fields(link: Link, shared: Store, view: str, made: chart.ViewParts) -> None
             fields.draw(link, shared)
         else:
             pivot.draw_fields(link, shared)
-    _filters(link, made.tables, made.chosen)
+        with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
+            if view == CHART:
+                fields.looks(link, shared)
+            _filters(link, made.tables, made.chosen)
+        if any(made.chosen.values()):
+            st.caption(as_text(_chosen_names(made)))
 
 
 def _filters(link: Link, tables: dict[str, dict[str, str]], chosen: dict[str, list[str]]) -> None:
-    """Draw the filters: workload and accelerator in sight, all others in a box."""
-    active = sum(bool(chosen[name]) for name in TITLES if name not in _IN_SIGHT)
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        for name in _IN_SIGHT:
-            run_filters.field(link, name, list(tables[name]), tables[name].__getitem__, width=320)
-        label = Text("More filters ({active})", active=active) if active else "More filters"
-        box = widgets.popover(label, "filter_alt", "explore.more")
-        if any(chosen.values()):
-            st.button(
-                "Clear filters",
-                icon=":material/filter_alt_off:",
-                key="explore.clear",
-                on_click=lambda: link.forget(*TITLES),
-            )
-    useful = run_filters.useful(tables, chosen)
-    link.hold(
-        *(name for name in TITLES if name not in _IN_SIGHT and (not box.open or name not in useful))
-    )
+    """Draw the filters in a box: a closed one draws none, so that a click is answered at once."""
+    active = sum(bool(values) for values in chosen.values())
+    label = Text("Filters ({active})", active=active) if active else "Filters"
+    box = widgets.popover(label, "filter_alt", "explore.more")
+    if active:
+        st.button(
+            "Clear filters",
+            icon=":material/filter_alt_off:",
+            key="explore.clear",
+            on_click=lambda: link.forget(*TITLES),
+        )
+    useful = run_filters.useful(tables, chosen) if box.open else {}
+    link.hold(*(name for name in TITLES if name not in useful))
     if box.open:
         with box:
-            for name in (n for n in TITLES if n in useful and n not in _IN_SIGHT):
+            for name in (n for n in TITLES if n in useful):
                 run_filters.field(link, name, list(useful[name]), useful[name].__getitem__)
+
+
+def _chosen_names(made: chart.ViewParts) -> str:
+    """Return what the filters let through, such as 'Workload: BERT · Batch size: 64, 128'."""
+    return " · ".join(
+        f"{TITLES[name]}: {', '.join(made.tables[name][v] for v in values)}"
+        for name, values in made.chosen.items()
+        if values
+    )
 
 
 def _summary(answer: ExploreAnswer) -> str:
@@ -166,7 +175,7 @@ def _summary(answer: ExploreAnswer) -> str:
 
 def _question(link: Link, view: str) -> dict[str, list[str]]:
     """Return the parameters that the view's answer depends on."""
-    own = {*_OWN[view], "view"} - {"only_differences"}
+    own = {*_OWN[view], "view"} - {"only_differences", widgets.TAB}
     return {name: texts for name, texts in link.parameters().items() if name in own}
 
 

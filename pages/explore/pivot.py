@@ -46,8 +46,8 @@ def draw_fields(link: Link, shared: Store) -> None:
         )
 
 
-def draw(answer: state.Reply) -> None:
-    """Draw the table with heat colours, and its numbers."""
+def draw(link: Link, answer: state.Reply) -> None:
+    """Draw the table with heat colours, or its numbers with totals."""
     pivot = answer.answer.pivot
     if pivot is None:
         return
@@ -57,19 +57,20 @@ def draw(answer: state.Reply) -> None:
             st.caption(as_text(note))
         if not pivot.table.runs:
             return
-        dark = st.context.theme.type == "dark"
-        spec = figures.heat_table(_heat(pivot), widgets.theme(), dark=dark)
-        widgets.chart(spec, "explore.pivot", answer.answer.sentence)
         rows = table_rows(pivot)
+        tab = widgets.open_tab(link)
+        with tab.place:
+            if tab.name == "chart":
+                dark = st.context.theme.type == "dark"
+                spec = figures.heat_table(_heat(pivot), widgets.theme(), dark=dark)
+                widgets.chart(spec, "explore.pivot", answer.answer.sentence)
+            else:
+                narrow.table(rows, "explore.pivot.table", answer.answer.sentence)
         with widgets.actions():
             widgets.download(
                 "CSV", lambda: csv_text(rows), "epochwise-pivot.csv",
                 key="explore.pivot.csv", width="content",
             )  # fmt: skip
-        box = widgets.folded("As a table, with totals", "table_rows", "explore.pivot.box")
-        if box.open:
-            with box:
-                narrow.table(rows, "explore.pivot.table", answer.answer.sentence)
 
 
 def _heat(pivot: PivotAnswer) -> figures.Heat:

@@ -92,7 +92,7 @@ def _chart_tables(answer: ExploreAnswer) -> list[Table]:
         if marked.size > MOST_RUNS
         else ""
     )
-    rows = widgets.titled(columns.to_pylist(), chart.column_config(), columns.column_names)
+    rows = widgets.titled(columns.to_pylist(), chart.column_config(points), columns.column_names)
     return [*tables, Table(title="Runs", rows=[dict(row) for row in rows], caption=caption)]
 
 

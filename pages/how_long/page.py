@@ -24,8 +24,8 @@ from planner.epochs import (
     chart_epochs,
     epochs_in_words,
     first_projected,
+    measured_epochs,
     of_several_kinds,
-    timed_ratio,
     total_time,
     with_sizes,
 )
@@ -66,7 +66,7 @@ def show() -> None:
             key="how-long.back",
         )
         return
-    key = (link.question("scale", widgets.TAB), chosen.epochs, chosen.baseline.label)
+    key = (link.question("scale", *widgets.OPEN), chosen.epochs, chosen.baseline.label)
     result = kept.drawn(
         shared,
         "how long",
@@ -371,7 +371,7 @@ def _line(
         value=np.asarray(total.value)[short],
         low=np.asarray(total.low)[short],
         high=np.asarray(total.high)[short],
-        measured_epochs=(run.epochs_measured or 1) / timed_ratio(option),
+        measured_epochs=measured_epochs(option),
         suspect=suspect.get(run.run_id, ""),
         left_out=run.run_id in result.left_out,
     )

@@ -5,7 +5,7 @@ from typing import Final
 import streamlit as st
 
 from pages.common.link import Link
-from pages.measure.measuring import Limits
+from pages.measure.measuring import StartLimits
 from planner.core import Parameter, Text
 
 _NAMES: Final = ("max_hours", "max_cost", "price_per_hour", "watts")
@@ -24,10 +24,10 @@ def hold(link: Link) -> None:
     link.hold(*_NAMES)
 
 
-def of(link: Link) -> Limits:
+def of(link: Link) -> StartLimits:
     """Return the limits as entered."""
     hours, cost, price, _ = (link.held(name) for name in _NAMES)
-    return Limits(hours=hours, cost=cost, price_per_hour=price)
+    return StartLimits(hours=hours, cost=cost, price_per_hour=price)
 
 
 def watts(link: Link) -> float | None:

@@ -46,7 +46,7 @@ class Shipped:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class SweepPlan:
     """Runs, time and cost of a sweep; None is unknown. Memory in bytes, energy in kWh."""
 
     name: str
@@ -79,7 +79,7 @@ def shipped() -> list[Shipped]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class StartLimits:
     """Limits at which a sweep stops, and the price of this machine; None is not set."""
 
     hours: float | None = None
@@ -96,7 +96,7 @@ class Limits:
         return tuple(t for n, v in named.items() if v is not None for t in (n, f"{v:.10g}"))
 
 
-NO_LIMITS: Final = Limits()
+NO_LIMITS: Final = StartLimits()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,7 +112,7 @@ class Question:
 
     def words(self, *further: str) -> tuple[str, ...]:
         """Return the arguments of the runners."""
-        priced = Limits(price_per_hour=self.price_per_hour).options()
+        priced = StartLimits(price_per_hour=self.price_per_hour).options()
         named = ("plan", self.spec, "--json", *further, "--results", str(results()))
         return (*named, *self.without, *priced)
 
@@ -127,12 +127,12 @@ def question_of(spec: str, shared: Store, price_per_hour: float | None) -> Quest
     )
 
 
-def plan(question: Question) -> Plan:
+def plan(question: Question) -> SweepPlan:
     """Return the plan, without measured runs."""
     return _plan(_cached_answer(COMMAND, question.words(), question.data))
 
 
-def probe(question: Question) -> Plan:
+def probe(question: Question) -> SweepPlan:
     """Return the plan from two timed steps per network; takes seconds to minutes."""
     require(question.spec)
     return _plan(_answer([*COMMAND, *question.words("--probe")], _PROBE_S))
@@ -185,7 +185,7 @@ def require(about: str) -> None:
         raise NotDoneError(allowed.why)
 
 
-def start(planned: Plan, limits: Limits = NO_LIMITS) -> str:
+def start(planned: SweepPlan, limits: StartLimits = NO_LIMITS) -> str:
     """Start a shipped sweep as a process of its own; return its ticket."""
     require(planned.name)
     if planned.name not in {s.name for s in shipped()}:
@@ -197,7 +197,7 @@ def start(planned: Plan, limits: Limits = NO_LIMITS) -> str:
     return ticket
 
 
-def resume(ticket: str, limits: Limits = NO_LIMITS) -> None:
+def resume(ticket: str, limits: StartLimits = NO_LIMITS) -> None:
     """Resume a stopped sweep; its limits count from now."""
     require(ticket)
     status = _status(ticket)
@@ -314,7 +314,7 @@ def _not_twice(result_set: str, folder: Path) -> None:
         raise NotDoneError("This sweep is already running or waiting.")
 
 
-def _waiting(ticket: str, planned: Plan) -> SweepStatus:
+def _waiting(ticket: str, planned: SweepPlan) -> SweepStatus:
     """Return the status of a sweep before its process starts; `launch` completes it."""
     return SweepStatus(
         ticket=ticket,
@@ -378,6 +378,6 @@ def _answer(command: Sequence[str], patience_s: float) -> Any:  # noqa: ANN401 -
         ) from error
 
 
-def _plan(body: Mapping[str, Any]) -> Plan:
-    values = {k: v for k, v in body.items() if k in Plan.__dataclass_fields__}
-    return Plan(**{"name": "", **values})
+def _plan(body: Mapping[str, Any]) -> SweepPlan:
+    values = {k: v for k, v in body.items() if k in SweepPlan.__dataclass_fields__}
+    return SweepPlan(**{"name": "", **values})

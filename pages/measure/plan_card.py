@@ -8,7 +8,7 @@ import streamlit as st
 from pages.common import narrow, widgets
 from pages.common.link import Link, as_text
 from pages.measure import limits, measuring
-from pages.measure.measuring import NotDoneError, Plan, Question
+from pages.measure.measuring import NotDoneError, Question, SweepPlan
 from planner.core import Text, about, in_one_unit, interval, plain, several
 from planner.store import Store
 from planner.store.disk.sweeps import SweepStatus
@@ -62,7 +62,9 @@ def _failed(what: str, why: NotDoneError) -> None:
         st.button("Try again", key="measure.again", icon=":material/refresh:")
 
 
-def _plan(link: Link, planned: Plan, question: Question, busy: Mapping[str, SweepStatus]) -> None:
+def _plan(
+    link: Link, planned: SweepPlan, question: Question, busy: Mapping[str, SweepStatus]
+) -> None:
     if planned.problems:
         widgets.heading("This sweep cannot be measured here.")
         st.markdown("\n".join(f"- {as_text(p)}" for p in planned.problems))
@@ -79,7 +81,7 @@ def _plan(link: Link, planned: Plan, question: Question, busy: Mapping[str, Swee
     _runs(planned)
 
 
-def _figures(planned: Plan, watts: float | None) -> None:
+def _figures(planned: SweepPlan, watts: float | None) -> None:
     """Draw time, energy and cost of the plan, and their basis."""
     st.markdown(f"## {widgets.answer_text(plan_sentence(planned))}")
     if planned.about:
@@ -89,7 +91,7 @@ def _figures(planned: Plan, watts: float | None) -> None:
         st.caption(as_text(designs(planned)))
 
 
-def plan_sentence(planned: Plan) -> str:
+def plan_sentence(planned: SweepPlan) -> str:
     """Return the plan in one sentence, to paste."""
     if planned.planned and not planned.left:
         return Text(
@@ -117,7 +119,7 @@ def plan_sentence(planned: Plan) -> str:
     )
 
 
-def designs(planned: Plan) -> str:
+def designs(planned: SweepPlan) -> str:
     """Return the smallest sufficient design against the full one, in words."""
     small, full = planned.smallest, planned.full
     if not small or not full or small.get("runs") == full.get("runs"):
@@ -140,7 +142,7 @@ def _takes(design: Mapping[str, Any]) -> str:
     return "" if hours is None else f", {in_one_unit(3600.0 * hours, 2)}"
 
 
-def _numbers(planned: Plan, watts: float | None) -> None:
+def _numbers(planned: SweepPlan, watts: float | None) -> None:
     ends = _ends_s(planned)
     shown = {
         "Runs to measure": f"{planned.left:,} of {planned.planned:,}",
@@ -157,7 +159,7 @@ def _numbers(planned: Plan, watts: float | None) -> None:
     st.caption(as_text(basis(planned)))
 
 
-def basis(planned: Plan) -> str:
+def basis(planned: SweepPlan) -> str:
     """Return the basis of the time."""
     if planned.hours is None:
         return (
@@ -170,7 +172,7 @@ def basis(planned: Plan) -> str:
     )
 
 
-def _ends_s(planned: Plan) -> tuple[float, float, float] | None:
+def _ends_s(planned: SweepPlan) -> tuple[float, float, float] | None:
     """Return the time left and the ends of its interval [s]; None where it is unknown."""
     if planned.hours is None:
         return None
@@ -180,7 +182,7 @@ def _ends_s(planned: Plan) -> tuple[float, float, float] | None:
     return 3600.0 * planned.hours, 3600.0 * low, 3600.0 * high
 
 
-def _energy(planned: Plan, watts: float | None) -> str:
+def _energy(planned: SweepPlan, watts: float | None) -> str:
     """Return the energy in words: of measured power, else of the entered one."""
     if planned.energy_kwh is not None:
         return f"{plain(planned.energy_kwh, 2)} kWh"
@@ -195,7 +197,7 @@ def _memory(size: float | None) -> str:
     return UNKNOWN if size is None else f"{size / 1e9:.1f} GB"
 
 
-def _cost(planned: Plan) -> str:
+def _cost(planned: SweepPlan) -> str:
     if planned.cost is None:
         return UNKNOWN if planned.priced else "enter a price"
     money = "below 0.01" if 0 < planned.cost < 0.01 else f"{planned.cost:,.2f}"
@@ -206,7 +208,7 @@ def _cost(planned: Plan) -> str:
 
 
 def _buttons(
-    link: Link, planned: Plan, question: Question, busy: Mapping[str, SweepStatus]
+    link: Link, planned: SweepPlan, question: Question, busy: Mapping[str, SweepStatus]
 ) -> None:
     priced = limits.of(link)
     unpriced = priced.cost is not None and priced.price_per_hour is None and not planned.priced
@@ -229,7 +231,7 @@ def _buttons(
         st.caption("A machine measures one sweep at a time. This one will wait for its turn.")
 
 
-def _start(link: Link, planned: Plan) -> None:
+def _start(link: Link, planned: SweepPlan) -> None:
     try:
         ticket = measuring.start(planned, limits.of(link))
     except NotDoneError as why:
@@ -250,13 +252,13 @@ def _probe(question: Question) -> None:
     st.rerun()
 
 
-def _probed(question: Question) -> Plan | None:
+def _probed(question: Question) -> SweepPlan | None:
     """Return this session's probed plan; None after new results, or for another question."""
-    probed: tuple[Question, Plan] | None = st.session_state.get(_PROBED)
+    probed: tuple[Question, SweepPlan] | None = st.session_state.get(_PROBED)
     return probed[1] if probed and probed[0] == question else None
 
 
-def _runs(planned: Plan) -> None:
+def _runs(planned: SweepPlan) -> None:
     box = widgets.folded(f"The {several(len(planned.runs), 'run')}", "table_rows", "measure.runs")
     if box.open:
         with box:

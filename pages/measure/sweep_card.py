@@ -65,7 +65,8 @@ def sweep_sentence(status: SweepStatus, of: Condition) -> str:
     if of == "running":
         return Text("{name}: {done}, {left}.", name=name, done=done, left=_left(status))
     if of == "finished":
-        took = f" in {in_words(_took(status))}" if status.ended_at and status.started_at else ""
+        time_s = status.measured_s(time.time())
+        took = "" if time_s is None or not status.ended_at else f" in {in_words(time_s)}"
         return Text("{name}: {done}{took}.", name=name, done=done, took=took)
     return Text("{name}: {of} after {done}.", name=name, of=of, done=done)
 
@@ -100,9 +101,8 @@ def explanation(status: SweepStatus, of: Condition) -> str:
 
 def _resumed(status: SweepStatus) -> str:
     """Return what Resume would do, with the time from the runs before."""
-    left = max(0, status.planned - status.finished)
     about = "" if status.left_s is None else f", about {in_words(status.left_s)}"
-    return Text("Resume measures the other {left:,}{about}", left=left, about=about)
+    return Text("Resume measures the other {left:,}{about}", left=status.left, about=about)
 
 
 def _stalled(status: SweepStatus) -> str:
@@ -134,7 +134,7 @@ def draw_active(
     """Draw the one card of what goes on: the first sweep, its curve, and those behind it."""
     status, of = first
     with _card(status, of):
-        st.progress(_share(status), text=_progress(status))
+        st.progress(status.share, text=_progress(status))
         if line := running_line(status):
             st.caption(as_text(line))
         if status.nodes:
@@ -182,14 +182,14 @@ def _explained(status: SweepStatus, of: Condition, *, allowed: bool) -> None:
 
 def running_line(status: SweepStatus) -> str:
     """Return time and cost so far, what is next, and the limits, on one line."""
-    began, cost = status.started_at, status.cost_per_hour
-    so_far = None if began is None else max(0.0, time.time() - began)
-    spent = "" if cost is None or so_far is None else f"{cost * so_far / 3600:,.2f}"
+    now = time.time()
+    so_far, spent = status.measured_s(now), status.spent(now)
     parts = [
         "" if so_far is None else Text("Running for {so_far}", so_far=in_words(so_far)),
-        spent
-        and Text(
-            "cost so far {spent} {currency}", spent=spent, currency=status.currency or ""
+        ""
+        if spent is None
+        else Text(
+            "cost so far {spent:,.2f} {currency}", spent=spent, currency=status.currency or ""
         ).strip(),
         status.following and f"next: {status.following}",
         status.limits and Text("stops at {limits}", limits=" or ".join(status.limits)),
@@ -269,19 +269,10 @@ def _progress(status: SweepStatus) -> str:
     return f"{done} · now {as_text(status.current)}{epoch}"
 
 
-def _share(status: SweepStatus) -> float:
-    """Return finished runs over planned runs [0..1]."""
-    return min(1.0, status.finished / status.planned) if status.planned > 0 else 0.0
-
-
 def _left(status: SweepStatus) -> str:
     if status.left_s is None:
         return "time left is known after the first run"
     return f"{in_words(status.left_s)} left"
-
-
-def _took(status: SweepStatus) -> float:
-    return max(0.0, (status.ended_at or 0.0) - (status.started_at or 0.0))
 
 
 # -- buttons -----------------------------------------------------------------------------------

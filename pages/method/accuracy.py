@@ -36,7 +36,7 @@ from pages.common import narrow, widgets
 from pages.common.kept import ROOT
 from pages.common.link import Link, slugs
 from planner import figures
-from planner.core import Text, cell, csv_text, message_of, sentence_case
+from planner.core import Text, cell, csv_text, message_of, paragraph, sentence_case
 from planner.figures.frame import Theme, slots
 
 LEAST: Final = 0.1
@@ -79,7 +79,7 @@ def _language_models() -> list[figures.Tile]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Chosen:
+class ChosenRows:
     """The filters' values, and the rows that match."""
 
     question: str
@@ -96,7 +96,7 @@ class Chosen:
         return [row for row in self.rows if row.points]
 
 
-def choose(link: Link, accuracy: Accuracy) -> Chosen:
+def choose(link: Link, accuracy: Accuracy) -> ChosenRows:
     """Return the filters of the link, with the matching rows."""
     of = slugs(figures_of.titles(accuracy.rows))
     question = of[link.choice("question", of, next(iter(of)))]
@@ -107,7 +107,7 @@ def choose(link: Link, accuracy: Accuracy) -> Chosen:
     picked = link.choices("data", names, usual)
     side: Side = next(s for s in SIDES if s == link.choice("methods", list(SIDES), "all"))
     data_sets = [names[s] for s in names if s in picked]
-    return Chosen(
+    return ChosenRows(
         question=question,
         task=task,
         data_sets=data_sets,
@@ -117,7 +117,7 @@ def choose(link: Link, accuracy: Accuracy) -> Chosen:
     )
 
 
-def draw(link: Link, accuracy: Accuracy, chosen: Chosen) -> None:
+def draw(link: Link, accuracy: Accuracy, chosen: ChosenRows) -> None:
     """Draw filters, chart, table and downloads."""
     with st.container(border=True):
         _filters(link, accuracy, chosen)
@@ -140,7 +140,7 @@ def draw(link: Link, accuracy: Accuracy, chosen: Chosen) -> None:
     _table(accuracy, chosen)
 
 
-def _filters(link: Link, accuracy: Accuracy, chosen: Chosen) -> None:
+def _filters(link: Link, accuracy: Accuracy, chosen: ChosenRows) -> None:
     titles = figures_of.titles(accuracy.rows)
     of = slugs(titles)
     tasks = slugs(figures_of.tasks_of(accuracy.rows, chosen.question))
@@ -156,11 +156,11 @@ def _filters(link: Link, accuracy: Accuracy, chosen: Chosen) -> None:
                          format_func=_SIDES.__getitem__, label_visibility="collapsed")  # fmt: skip
 
 
-def _heading(accuracy: Accuracy, chosen: Chosen) -> str:
+def _heading(accuracy: Accuracy, chosen: ChosenRows) -> str:
     return f"{figures_of.titles(accuracy.rows)[chosen.question][0]}: {chosen.task}"
 
 
-def chart(chosen: Chosen, look: Theme) -> figures.ChartSpec:
+def chart(chosen: ChosenRows, look: Theme) -> figures.ChartSpec:
     """Return a chart with a dot per method and a whisker to the 90th percentile of its errors."""
     regret = figures_of.is_regret(chosen.rows[0])
     colour = slots(chosen.methods, chosen.methods)
@@ -210,14 +210,14 @@ def _hover(row: Row) -> str:
     return "\n".join(parts)
 
 
-def alt_text(chosen: Chosen) -> str:
+def alt_text(chosen: ChosenRows) -> str:
     """Return the chart in words, for screen readers."""
     drawn = chosen.answered[:MOST_DRAWN]
     errors = ", ".join(f"{r.method} {per_cent(r.median_error)}" for r in drawn)
     return Text("Median error of each method, {task}: {errors}", task=chosen.task, errors=errors)
 
 
-def _unanswered(chosen: Chosen) -> list[str]:
+def _unanswered(chosen: ChosenRows) -> list[str]:
     """Return a sentence per data set without a single answered point."""
     return [
         Text(
@@ -231,29 +231,29 @@ def _unanswered(chosen: Chosen) -> list[str]:
     ]
 
 
-def _caption(chosen: Chosen) -> str:
+def _caption(chosen: ChosenRows) -> str:
     cut = (
-        Text(" Only the first {most_drawn} rows are drawn.", most_drawn=MOST_DRAWN)
+        Text("Only the first {most_drawn} rows are drawn.", most_drawn=MOST_DRAWN)
         if len(chosen.answered) > MOST_DRAWN
         else ""
     )
     if figures_of.is_regret(chosen.rows[0]):
-        return Text(
+        regret = Text(
             "Regret is the extra time of a choice of devices and batch over the "
             "best measured one. The axis is logarithmic; a triangle means "
-            "{least:g}\u00a0% or less.{cut}",
+            "{least:g}\u00a0% or less.",
             least=LEAST,
-            cut=cut,
         )
-    return Text(
+        return paragraph(regret, cut)
+    return paragraph(
         "All methods predict the same held-out points. The axis is logarithmic: "
         "equal distances are equal factors. Epochwise has large markers; open ones "
-        "are our prediction where we would refuse.{cut}",
-        cut=cut,
+        "are our prediction where we would refuse.",
+        cut,
     )
 
 
-def _table(accuracy: Accuracy, chosen: Chosen) -> None:
+def _table(accuracy: Accuracy, chosen: ChosenRows) -> None:
     with st.container(border=True):
         widgets.heading("Errors of every method")
         several = len({r.data_set for r in chosen.rows}) > 1

@@ -113,13 +113,13 @@ def made_line(
 ) -> figures.ThroughputLine:
     """Return a made-up curve over the grid of batches [samples] with its points, for a chart."""
     value, low, high = parts_of(curve.throughput(grid), grid)
-    points = figures.Points(
+    points = figures.MeasuredPoints(
         batch=curve.batch,
         throughput=curve.batch / curve.step_s,
         residuals=curve.residuals,
         flags=("",) * curve.n,
     )
-    none = figures.Points(batch=grid[:0], throughput=grid[:0], residuals=grid[:0], flags=())
+    none = figures.MeasuredPoints(batch=grid[:0], throughput=grid[:0], residuals=grid[:0], flags=())
     return figures.ThroughputLine(
         label=label, short=short, device_kind=kind, slot=slot, measured=points, left_out=none,
         batch=grid, value=value, low=low, high=high, smallest=float(curve.batch[0]),

@@ -146,8 +146,8 @@ def several_picture(values: Values, look: Theme) -> Picture:
         f"{chosen * float(getattr(efficiency(chosen, nodes), end)):.3g}"
         for end in ("low", "value", "high")
     )
-    line = figures.Share(label="not measured", short="not measured", slot=0, x=count,
-                         value=value, low=low, high=high, largest=1.0)  # fmt: skip
+    line = figures.ShareLine(label="not measured", short="not measured", slot=0, x=count,
+                             value=value, low=low, high=high, largest=1.0)  # fmt: skip
     over = Text(" on {nodes} nodes", nodes=nodes) if nodes > 1 else ""
     return Picture(
         figure=figures.efficiency([line], look),
@@ -243,8 +243,8 @@ def devices_picture(values: Values, look: Theme) -> Picture:
     efficiency = scaling.efficiency
     ends = (efficiency.value, efficiency.low, efficiency.high)
     value, low, high = (100 * np.asarray(v) for v in ends)
-    line = figures.Share(label="weak scaling", short="weak scaling", slot=0, x=count, value=value,
-                         low=low, high=high, largest=most)  # fmt: skip
+    line = figures.ShareLine(label="weak scaling", short="weak scaling", slot=0, x=count,
+                             value=value, low=low, high=high, largest=most)  # fmt: skip
     return Picture(
         figure=figures.efficiency([line], look),
         sentences=(_made_of(curve, most), *_refused_from(count, value, most)),

@@ -13,7 +13,7 @@ from pages.common.kept import store
 from pages.common.link import Link
 from pages.method import accuracy, formulas
 from pages.method import accuracy as published
-from pages.method.accuracy import Chosen
+from pages.method.accuracy import ChosenRows
 from planner.core import Text
 from planner.figures.frame import LIGHT_THEME
 from planner.report import AnswerReport, Chart, Table, headed
@@ -77,7 +77,7 @@ def show() -> None:
         _PLAIN[section]()
 
 
-def _answer(link: Link, accuracy: Accuracy, chosen: Chosen, *, whole: bool) -> None:
+def _answer(link: Link, accuracy: Accuracy, chosen: ChosenRows, *, whole: bool) -> None:
     """Draw the accuracy in words; other sections show the first sentence only."""
     with st.container(border=True):
         tiles.draw(TITLE, published.tiles(accuracy))
@@ -107,7 +107,7 @@ def _no_figures(why: str) -> None:
     )
 
 
-def _report(back_test: Accuracy, chosen: Chosen) -> AnswerReport:
+def _report(back_test: Accuracy, chosen: ChosenRows) -> AnswerReport:
     """Return the content of the report, made at the click, when no page is being drawn."""
     charts = []
     if chosen.answered:

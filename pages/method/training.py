@@ -145,10 +145,10 @@ def epochs_picture(values: Values, look: Theme) -> Picture:
     if isinstance(another, Refusal):
         return withheld(another)
     drawn = [
-        figures.Share(label="another session or machine", short="another session", slot=1, x=grid,
-                      value=0.0 * grid, low=another[0], high=another[1], largest=seen),
-        figures.Share(label="the measured session", short="same session", slot=0, x=grid,
-                      value=0.0 * grid, low=same[0], high=same[1], largest=seen),
+        figures.ShareLine(label="another session or machine", short="another session", slot=1,
+                          x=grid, value=0.0 * grid, low=another[0], high=another[1], largest=seen),
+        figures.ShareLine(label="the measured session", short="same session", slot=0, x=grid,
+                          value=0.0 * grid, low=same[0], high=same[1], largest=seen),
     ]  # fmt: skip
     at = [float(np.interp(epochs, grid, high)) for _, high in (same, another)]
     total = _total(values, np.array([float(epochs)]), 0.0)

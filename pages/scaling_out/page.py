@@ -4,7 +4,7 @@ from typing import Final
 
 import streamlit as st
 
-from backtest.published.what_if import idle_words, model_rows, shipped_what_if
+from backtest.published.what_if import idle_words, limit_words, model_rows, shipped_what_if
 from pages.common import handout, hardware, kept, narrow, suspect_switch, widgets
 from pages.common.kept import store
 from pages.common.link import Link
@@ -22,6 +22,7 @@ from planner.answers import (
     total_rows,
     worker_rows,
 )
+from planner.answers.parameters import FOR_THE_EYE
 from planner.answers.records import RankRow, ScalingOut
 from planner.core import (
     Estimate,
@@ -33,7 +34,13 @@ from planner.core import (
 )
 from planner.figures.frame import LIGHT_THEME, Theme
 from planner.report import AnswerReport, Chart, Table
-from planner.scaling_out import Answer, UnevenAnswer, uneven_sentence
+from planner.scaling_out import (
+    Answer,
+    UnevenAnswer,
+    limit_sentences,
+    link_sentence,
+    uneven_sentence,
+)
 from planner.store import Store
 
 _TABS: Final = {
@@ -41,6 +48,8 @@ _TABS: Final = {
     "efficiency": ":material/percent: Efficiency",
     "table": widgets.CHART_OR_TABLE["table"],
 }
+_CARDS: Final = ("shares", "profiled", "crossover", "uneven", "split")
+"""Further answers with a chart and a table."""
 
 
 def show() -> None:
@@ -52,6 +61,7 @@ def show() -> None:
     suspect_switch.left_out(link, shared)
     link.state("workload", "series", "driver")
     widgets.declare_tab(link, _TABS)
+    widgets.declare_tables(link, _CARDS)
     values = narrow.question(link.page, folds=bool(scaling_out_workloads(shared)))
     with values.inputs:
         chosen = choice.draw(link, shared)
@@ -61,7 +71,7 @@ def show() -> None:
         values.summary("The question")
         return
     of_link = link.parameters("workload", "series", "driver")
-    question = {name: texts for name, texts in of_link.items() if name != widgets.TAB}
+    question = {name: texts for name, texts in of_link.items() if name not in FOR_THE_EYE}
     catalog = hardware.catalog().catalog
     result = kept.scaling_out_of(shared, question, catalog, hardware.stamps())
     values.summary(chosen.workload.split(" · ")[0], chosen.label)
@@ -82,9 +92,9 @@ def show() -> None:
     drawn = Drawn(shared=shared, key=key, of_steps=of_steps, theme=widgets.theme())
     _headline(link, result.answer, record, shared)
     _counts(link, chosen, result.answer, record, drawn)
-    _shares(result.answer, record, drawn)
-    _crossovers(result.answer, record, drawn)
-    _totals(link, record, drawn)
+    _shares(link, result.answer, record, drawn)
+    _crossovers(link, result.answer, record, drawn)
+    _totals(link, result.answer, record, drawn)
     _uneven(link, result.answer, record, drawn)
     _images(link, result)
     _split(link, record, drawn)
@@ -177,17 +187,19 @@ def _plain(row: object) -> Record:
     return {name: getattr(row, name) for name in names}
 
 
-def _shares(answer: Answer, record: ScalingOut, drawn: Drawn) -> None:
+def _shares(link: Link, answer: Answer, record: ScalingOut, drawn: Drawn) -> None:
     with st.container(border=True):
         widgets.heading(
             Text("Shares of a step at {batch}",
                  batch=lines.batch_label(answer, answer.batches[-1]))
         )  # fmt: skip
-        _fitted_shares(answer, drawn)
-        _profiled_shares(record, drawn)
+        if slow := link_sentence(answer):
+            st.markdown(widgets.answer_text(slow))
+        _fitted_shares(link, answer, drawn)
+        _profiled_shares(link, record, drawn)
 
 
-def _fitted_shares(answer: Answer, drawn: Drawn) -> None:
+def _fitted_shares(link: Link, answer: Answer, drawn: Drawn) -> None:
     parts = lines.shares(answer)
     if all(isinstance(row.step, Refusal) for row in answer.shown):
         st.caption("No shares: this batch has no answer.")
@@ -202,6 +214,7 @@ def _fitted_shares(answer: Answer, drawn: Drawn) -> None:
         drawn.steps("shares", lambda: figures.shares(parts, drawn.theme)),
         "scaling-out.shares",
         "Shares of work on samples, overhead and interconnect in a step, by device count",
+        link=link,
     )
     st.caption(
         "Work grows with the batch. Overhead is that of one device, and the interconnect the rest "
@@ -209,7 +222,7 @@ def _fitted_shares(answer: Answer, drawn: Drawn) -> None:
     )
 
 
-def _profiled_shares(record: ScalingOut, drawn: Drawn) -> None:
+def _profiled_shares(link: Link, record: ScalingOut, drawn: Drawn) -> None:
     """Draw the shares that runs measured, where they state them."""
     parts = lines.profiled(record)
     if parts is None:
@@ -219,6 +232,7 @@ def _profiled_shares(record: ScalingOut, drawn: Drawn) -> None:
         drawn.steps("profiled", lambda: figures.shares(parts, drawn.theme)),
         "scaling-out.profiled",
         "Measured shares of compute, communication, input and host in a step, by device count",
+        link=link,
     )
     st.caption(
         "Medians at the largest batch of each count. Communication counts beside no compute, and "
@@ -226,10 +240,10 @@ def _profiled_shares(record: ScalingOut, drawn: Drawn) -> None:
     )
 
 
-def _crossovers(answer: Answer, record: ScalingOut, drawn: Drawn) -> None:
+def _crossovers(link: Link, answer: Answer, record: ScalingOut, drawn: Drawn) -> None:
     with st.container(border=True):
         widgets.heading("From which batch do workers beat the driver?")
-        tab = widgets.chart_or_table("scaling-out.crossover_tabs")
+        tab = widgets.chart_or_table("scaling-out.crossover", link=link)
         with tab.place:
             if tab.name == "chart":
                 figure = drawn.steps("crossover", lambda: _by_batch(answer, drawn.theme))
@@ -261,10 +275,12 @@ def _by_batch(answer: Answer, theme: Theme) -> figures.ChartSpec | None:
     return figures.step_by_batch(drawn, theme, mark) if drawn else None
 
 
-def _totals(link: Link, record: ScalingOut, drawn: Drawn) -> None:
+def _totals(link: Link, answer: Answer, record: ScalingOut, drawn: Drawn) -> None:
     with st.container(border=True):
         box = choice.headed(link, "Total, start-up and idle devices", "totals", *choice.OF_TOTALS)
         choice.totals(link, box)
+        for text in limit_sentences(answer):
+            st.markdown(widgets.answer_text(text))
         rows = drawn.once("totals", lambda: tuple(total_rows(record)))
         if not rows:
             st.caption("Enter the samples per epoch: the runs state none.")
@@ -290,7 +306,7 @@ def _uneven(link: Link, answer: Answer, record: ScalingOut, drawn: Drawn) -> Non
             return
         row = measured[-1]
         st.markdown(widgets.answer_text(uneven_sentence(row)))
-        tab = widgets.chart_or_table("scaling-out.uneven_tabs")
+        tab = widgets.chart_or_table("scaling-out.uneven", link=link)
         with tab.place:
             if tab.name == "chart":
                 widgets.chart(
@@ -328,7 +344,7 @@ def _split(link: Link, record: ScalingOut, drawn: Drawn) -> None:
             return
         for text in split.sentences:
             st.markdown(widgets.answer_text(text))
-        tab = widgets.chart_or_table("scaling-out.split_tabs")
+        tab = widgets.chart_or_table("scaling-out.split", link=link)
         with tab.place:
             if tab.name == "chart":
                 widgets.chart(
@@ -376,17 +392,22 @@ def _errors() -> None:
             alt="Errors of the what-if models against runs measured on two cores",
         )  # fmt: skip
         st.caption(idle_words(scores["idle devices"]))
+        for kind, limits in shipped_what_if()["limits"].items():
+            st.caption(limit_words(kind, limits))
         splits = shipped_what_if()["splits"]
         st.caption(
             Text(
                 "Memory: {rows_that_fit} of {rows_with_memory} published cuts that ran "
-                "fit by this model. Step: {median_error} off in the median. Our cut fits for "
+                "fit by this model. {memory_rows} state their memory: {memory:.2f} of it is "
+                "predicted in the median. Step: {median_error} off in the median. Our cut fits for "
                 "{advised} of {models} models at the published count. Its predicted speed is "
                 "{relative:.2f} of the best published one in the median. Made by "
                 "`python -m planner backtest --what-if`.",
                 advised=splits["advised"],
                 models=splits["advised"] + splits["without_advice"],
                 relative=float(splits["relative_median"]),
+                memory_rows=splits["rows_with_stated_memory"],
+                memory=float(splits["memory_median"]),
                 rows_that_fit=splits["rows_that_fit"],
                 rows_with_memory=splits["rows_with_memory"],
                 median_error=percent(splits["median_error"]),

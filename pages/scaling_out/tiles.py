@@ -2,12 +2,14 @@
 
 from collections.abc import Sequence
 
-from pages.common import tiles
+import streamlit as st
+
+from pages.common import tiles, widgets
 from pages.scaling_out.lines import batch_label
 from planner import figures
 from planner.answers.records import ScalingRow
 from planner.core import Estimate, Refusal, Text, percent, plain, rounded_ends
-from planner.scaling_out import Answer, CountAnswer, best_of, devices
+from planner.scaling_out import Answer, CountAnswer, best_of, devices, host_sentence
 
 
 def draw(answer: Answer) -> None:
@@ -27,6 +29,8 @@ def draw(answer: Answer) -> None:
         line=_line(answer, best, tied=tied),
         tied=tied,
     )
+    if host := host_sentence(answer):
+        st.markdown(widgets.answer_text(host))
 
 
 def _tied(answer: Answer, best: CountAnswer) -> bool:
@@ -61,7 +65,9 @@ def _tiles(answer: Answer, best: CountAnswer) -> list[figures.Tile]:
 def _crossing(answer: Answer, best: CountAnswer) -> Estimate | None:
     batches = (c.batch for c in answer.crossings if c.devices == best.devices and not c.is_driver)
     batch = next(batches, None)
-    return batch if isinstance(batch, Estimate) and answer.hold == "global" else None
+    if not isinstance(batch, Estimate) or answer.hold != "global" or batch.low == batch.high:
+        return None  # no batch, or every batch that the devices can share
+    return batch
 
 
 def _line(answer: Answer, best: CountAnswer, *, tied: bool) -> str:

@@ -13,7 +13,7 @@ from planner.runs import TrialSet
 from planner.store import Store
 from planner.time_to_target import (
     Families,
-    Goal,
+    TargetWords,
     easiest_target,
     family_batch_rows,
     family_rows,
@@ -25,7 +25,9 @@ NAME = "families"
 """The link's parameter: the optimiser of the comparison."""
 
 
-def offer(link: Link, shared: Store, of: TrialSet, target: float, goal: Goal) -> Families | None:
+def offer(
+    link: Link, shared: Store, of: TrialSet, target: float, goal: TargetWords
+) -> Families | None:
     """Return the comparison with the link's optimiser, by default that of the most networks.
 
     Where fewer than two networks reach the target, it is the easiest that trials aimed at. None for
@@ -73,7 +75,7 @@ def draw(link: Link, of: Families) -> None:
             )
         for text in texts:
             st.markdown(widgets.answer_text(text))
-        tab = widgets.chart_or_table("steps-to-target.families_tabs")
+        tab = widgets.chart_or_table("steps-to-target.families", link=link)
         with tab.place:
             if tab.name == "chart":
                 _chart(link, of, " ".join(texts))
@@ -84,7 +86,7 @@ def draw(link: Link, of: Families) -> None:
 
 
 def _chart(link: Link, of: Families, alt: str) -> None:
-    key, theme = (link.question(widgets.TAB), widgets.theme()), widgets.theme()
+    key, theme = (link.question(*widgets.OPEN), widgets.theme()), widgets.theme()
     figure = kept.drawn(kept.store(), "families", key, lambda: lines.families_figure(of, theme))
     if figure is None:
         st.caption("No chart: no network reached this target.")

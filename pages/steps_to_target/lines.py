@@ -5,18 +5,18 @@ from typing import Final
 
 import numpy as np
 
-from pages.steps_to_target.step_times import StepTimes
+from pages.steps_to_target.step_times import StepTimeChoice
 from planner import figures
 from planner.convergence import ConvergenceCurve
 from planner.core import Estimate, Floats, Record, Refusal, short_labels
 from planner.figures.frame import Theme, slots
 from planner.job import StatedTime
 from planner.time_to_target import (
-    Comparison,
+    BatchTiming,
     Families,
-    Goal,
+    OptimizerComparison,
     OptimizerCurve,
-    Timing,
+    TargetWords,
     fastest_two,
     stated_rows,
     steps_grid,
@@ -25,7 +25,7 @@ from planner.time_to_target import (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class View:
+class TargetView:
     """The question and the planner's answer: everything the page draws.
 
     `optimizers` are all optimisers; `remarks` and `sources` are those of the steps to target;
@@ -34,10 +34,10 @@ class View:
     the same data, if any.
     """
 
-    goal: Goal
-    comparison: Comparison
-    times: StepTimes
-    timings: dict[str, Timing]
+    goal: TargetWords
+    comparison: OptimizerComparison
+    times: StepTimeChoice
+    timings: dict[str, BatchTiming]
     optimizers: list[str]
     remarks: list[str]
     sources: list[Record]
@@ -63,7 +63,7 @@ MOST_ACCELERATORS: Final = 10
 """Accelerators in the chart of stated times: as many as there are colours."""
 
 
-def stated_figure(view: View, look: Theme) -> figures.ChartSpec:
+def stated_figure(view: TargetView, look: Theme) -> figures.ChartSpec:
     """Return the chart of stated times over the count, of the accelerators with most runs."""
     by_name: dict[str, list[Record]] = {}
     for row in stated_rows(view.stated):
@@ -94,7 +94,7 @@ def _number(row: Record, key: str) -> float:
     return float(row[key] or 0.0)
 
 
-def steps_figure(view: View, look: Theme) -> figures.ChartSpec:
+def steps_figure(view: TargetView, look: Theme) -> figures.ChartSpec:
     """Return the chart of steps over batch size, with the lead's regimes and best batch."""
     colour = _colours(view)
     lines = [_steps_line(c, c.optimizer, colour[c.optimizer]) for c in view.comparison.curves]
@@ -110,7 +110,7 @@ def steps_figure(view: View, look: Theme) -> figures.ChartSpec:
     )
 
 
-def time_figure(view: View, look: Theme) -> figures.ChartSpec | None:
+def time_figure(view: TargetView, look: Theme) -> figures.ChartSpec | None:
     """Return the chart of time to target over batch size; None without a common batch."""
     colour = _colours(view)
     lines = [
@@ -121,7 +121,7 @@ def time_figure(view: View, look: Theme) -> figures.ChartSpec | None:
     return figures.time_to_target(lines, look) if lines else None
 
 
-def _colours(view: View) -> dict[str, int]:
+def _colours(view: TargetView) -> dict[str, int]:
     """Return the colour of each optimiser, fixed by its place among all."""
     return slots([c.optimizer for c in view.comparison.curves], view.optimizers)
 
@@ -179,7 +179,7 @@ def _borders(lead: OptimizerCurve | None) -> figures.Borders | None:
     return figures.Borders(perfect_up_to=perfect, maximal_from=maximal, critical=critical)
 
 
-def _time_line(view: View, curve: OptimizerCurve, slot: int) -> figures.TargetTimeLine | None:
+def _time_line(view: TargetView, curve: OptimizerCurve, slot: int) -> figures.TargetTimeLine | None:
     placed = view.times.placed.get(curve.optimizer)
     drawn = time_line(curve, placed.curve) if placed else None
     if drawn is None:

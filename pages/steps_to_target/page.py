@@ -19,7 +19,7 @@ from pages.steps_to_target import (
     step_times,
     tiles,
 )
-from pages.steps_to_target.lines import View
+from pages.steps_to_target.lines import TargetView
 from planner.core import Record, Text, csv_text
 from planner.figures.frame import LIGHT_THEME
 from planner.report import AnswerReport, Chart, Table
@@ -47,6 +47,7 @@ def show() -> None:
     link.state("workload", "optimizers", "target", "round", "times", "system", "devices", "pattern",
                families.NAME)  # fmt: skip
     widgets.declare_tab(link)
+    widgets.declare_tables(link, ["stated", "families", "time"])
     values = narrow.question(link.page, folds=question.has_choice(shared))
     with values.inputs:
         view = question.view_of(link, shared, left_out)
@@ -61,7 +62,7 @@ def show() -> None:
     else:
         texts = _once(link, "sentences", lambda: _sentences(view))
         _answer(link, view, texts, shared)
-        _stated_card(view, " ".join(texts))
+        _stated_card(link, view, " ".join(texts))
         if view.comparison.curves:
             _steps_card(link, view, " ".join(texts))
             if view.families:
@@ -83,7 +84,7 @@ def _no_workload() -> None:
     )
 
 
-def _nothing(link: Link, view: View) -> None:
+def _nothing(link: Link, view: TargetView) -> None:
     """Draw the page without an answer: no choice, or no evaluations."""
     what, why = view.empty
     back: tuple[str, ...]
@@ -95,7 +96,7 @@ def _nothing(link: Link, view: View) -> None:
     widgets.nothing(what, why, button, lambda: link.forget(*back), key=key)
 
 
-def _answer(link: Link, view: View, texts: list[str], shared: Store) -> None:
+def _answer(link: Link, view: TargetView, texts: list[str], shared: Store) -> None:
     with st.container():
         tiles.draw(view, texts[0])
         with widgets.actions():
@@ -112,11 +113,11 @@ def _answer(link: Link, view: View, texts: list[str], shared: Store) -> None:
 
 def _once(link: Link, what: str, make: Callable[[], Made]) -> Made:
     """Return a figure of this question in this theme, kept for all sessions."""
-    of = (link.question(widgets.TAB), widgets.theme(), hardware.stamps())
+    of = (link.question(*widgets.OPEN), widgets.theme(), hardware.stamps())
     return kept.drawn(store(), Text("steps to target {what}", what=what), of, make)
 
 
-def _sentences(view: View) -> list[str]:
+def _sentences(view: TargetView) -> list[str]:
     """Return stated times, the shortest time on known step times, a sentence per optimiser."""
     stated = stated_sentences(view.goal, view.stated) if view.stated else []
     first = sentences.headline(view.goal, view.timings, view.times.placed)
@@ -130,7 +131,7 @@ def _sentences(view: View) -> list[str]:
     return [*stated, *([first] if first else []), *texts]
 
 
-def _remarks(view: View) -> list[str]:
+def _remarks(view: TargetView) -> list[str]:
     remarks = [
         *sentences.note_lines(sentences.notes_of(view.comparison, view.timings)),
         sentences.noise_sentence(view.comparison),
@@ -140,12 +141,12 @@ def _remarks(view: View) -> list[str]:
     return [t for t in remarks if t]
 
 
-def _stated_card(view: View, alt: str) -> None:
+def _stated_card(link: Link, view: TargetView, alt: str) -> None:
     if not view.stated:
         return
     with st.container(border=True):
         widgets.heading("Stated time to target, by accelerator and count")
-        tab = widgets.chart_or_table("steps-to-target.stated_tabs")
+        tab = widgets.chart_or_table("steps-to-target.stated", link=link)
         records = stated_rows(view.stated)
         with tab.place:
             if tab.name == "chart":
@@ -172,7 +173,7 @@ def _stated_card(view: View, alt: str) -> None:
                 )  # fmt: skip
 
 
-def _steps_card(link: Link, view: View, alt: str) -> None:
+def _steps_card(link: Link, view: TargetView, alt: str) -> None:
     with st.container(border=True):
         widgets.heading(
             Text(
@@ -192,7 +193,7 @@ def _steps_card(link: Link, view: View, alt: str) -> None:
                 _fit_table(view)
 
 
-def _time_card(link: Link, view: View, shared: Store, alt: str) -> None:
+def _time_card(link: Link, view: TargetView, shared: Store, alt: str) -> None:
     times = view.times
     with st.container(border=True):
         widgets.heading("Time to target on a system")
@@ -215,12 +216,14 @@ def _time_card(link: Link, view: View, shared: Store, alt: str) -> None:
                 )
             )
         else:
-            narrow.chart_and_table(drawn, "steps-to-target.time", alt, lambda: rows.times(view))
+            narrow.chart_and_table(
+                drawn, "steps-to-target.time", alt, lambda: rows.times(view), link=link
+            )
             st.caption("Half or twice the best batch costs at most an eighth more time.")
         _on_other_counts(view)
 
 
-def _reached_card(view: View) -> None:
+def _reached_card(view: TargetView) -> None:
     """Draw times to the target stated by the trials, by device count."""
     if not view.reached:
         return
@@ -233,7 +236,7 @@ def _reached_card(view: View) -> None:
         )
 
 
-def _on_other_counts(view: View) -> None:
+def _on_other_counts(view: TargetView) -> None:
     times = view.times
     if view.lead:
         name, count = view.lead.optimizer, times.count or times.devices_used
@@ -261,7 +264,7 @@ def _on_other_counts(view: View) -> None:
         )
 
 
-def _tables(view: View, shared: Store) -> None:
+def _tables(view: TargetView, shared: Store) -> None:
     if view.comparison.curves:
         _every_batch(view)
     if view.is_reference:
@@ -273,7 +276,7 @@ def _tables(view: View, shared: Store) -> None:
     )
 
 
-def _fit_table(view: View) -> None:
+def _fit_table(view: TargetView) -> None:
     widgets.heading("Critical batch size, least steps and least samples")
     fits = _fits(view)
     shown = [rows.fit(r) for r in fits]
@@ -286,7 +289,7 @@ def _fit_table(view: View) -> None:
     widgets.row(_files(view, fits))
 
 
-def _every_batch(view: View) -> None:
+def _every_batch(view: TargetView) -> None:
     box = widgets.folded("Every batch at its best learning rate", "table_rows",
                          "steps-to-target.every")  # fmt: skip
     if box.open:
@@ -294,7 +297,7 @@ def _every_batch(view: View) -> None:
             _batches(view)
 
 
-def _files(view: View, fits: list[Record]) -> list[File]:
+def _files(view: TargetView, fits: list[Record]) -> list[File]:
     return [
         File("Fits as CSV", lambda: csv_text(fits), "epochwise-convergence.csv",
              "steps-to-target.csv"),
@@ -305,7 +308,7 @@ def _files(view: View, fits: list[Record]) -> list[File]:
     ]  # fmt: skip
 
 
-def _batches(view: View) -> None:
+def _batches(view: TargetView) -> None:
     narrow.table(
         [rows.batch(r) for r in tables.batch_rows(view.comparison)],
         key="steps-to-target.batches",
@@ -313,11 +316,11 @@ def _batches(view: View) -> None:
     )
 
 
-def _fits(view: View) -> list[Record]:
+def _fits(view: TargetView) -> list[Record]:
     return tables.fit_rows(view.comparison, view.goal, view.timings, view.times.placed)
 
 
-def _report(view: View, sources: list[Record], texts: list[str]) -> AnswerReport:
+def _report(view: TargetView, sources: list[Record], texts: list[str]) -> AnswerReport:
     """Return the content of the report, made at the click, when no page is being drawn."""
     return AnswerReport(
         title=Text("Steps to {target} against batch size", target=view.goal.target),
@@ -329,7 +332,7 @@ def _report(view: View, sources: list[Record], texts: list[str]) -> AnswerReport
     )
 
 
-def _printed_charts(view: View, alt: str) -> list[Chart]:
+def _printed_charts(view: TargetView, alt: str) -> list[Chart]:
     """Return the charts that the page shows, in the light theme."""
     charts = []
     if view.stated:
@@ -357,7 +360,7 @@ def _printed_charts(view: View, alt: str) -> list[Chart]:
     return charts
 
 
-def _printed_tables(view: View) -> list[Table]:
+def _printed_tables(view: TargetView) -> list[Table]:
     """Return the tables of the page under its own heads."""
     stated = [rows.stated(r) for r in stated_rows(view.stated)] if view.stated else []
     fits = [rows.fit(r) for r in _fits(view)]

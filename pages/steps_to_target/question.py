@@ -16,8 +16,8 @@ from pages.steps_to_target import (
     rows,
     step_times,
 )
-from pages.steps_to_target.lines import View
-from pages.steps_to_target.step_times import StepTimes, Subject
+from pages.steps_to_target.lines import TargetView
+from pages.steps_to_target.step_times import StepTimeChoice, Subject
 from planner.convergence import target_text
 from planner.core import Record, Text, looked_up, several
 from planner.job import StatedTime
@@ -27,11 +27,11 @@ from planner.store.kept import Kept
 from planner.store.queries import MOST_TRIALS
 from planner.time_to_target import (
     CAUTION,
-    Comparison,
+    BatchTiming,
     Edition,
     Families,
-    Goal,
-    Timing,
+    OptimizerComparison,
+    TargetWords,
     caution_of,
     comparison_of,
     goal_of,
@@ -55,7 +55,7 @@ def has_choice(shared: Store) -> bool:
     return bool(kept.trial_sets(shared) or reference_choice.reference_points().editions)
 
 
-def view_of(link: Link, shared: Store, left_out: frozenset[str]) -> View | None:
+def view_of(link: Link, shared: Store, left_out: frozenset[str]) -> TargetView | None:
     """Return the view of the chosen workload; None without any workload."""
     sets, editions = kept.trial_sets(shared), reference_choice.reference_points().editions
     labels = slugs([*kept.set_names(shared), *editions])
@@ -101,7 +101,7 @@ def _measured(
     of: TrialSet,
     left_out: frozenset[str],
     place: DeltaGenerator,
-) -> View:
+) -> TargetView:
     trials = kept.trials(shared, of)
     by_slug = slugs(trials.optimizers)
     chosen = link.choices("optimizers", by_slug, list(by_slug)[:MOST_OPTIMIZERS], MOST_OPTIMIZERS)
@@ -118,7 +118,7 @@ def _measured(
     times = step_times.offer(link, shared, subject, left_out)
     aimed = of.target if target is None else target
     goal = goal_of(of, trials, np.nan if aimed is None else aimed)
-    comparison = Comparison(target=np.nan if target is None else target, curves=())
+    comparison = OptimizerComparison(target=np.nan if target is None else target, curves=())
     if names and target is not None:
         comparison = kept.optimizer_comparison(shared, of, target, tuple(names))
     return _view(
@@ -141,7 +141,7 @@ def _reference(
     editions: tuple[Edition, ...],
     left_out: frozenset[str],
     place: DeltaGenerator,
-) -> View:
+) -> TargetView:
     chosen = reference_choice.choose(link, editions)
     with place:
         reference_choice.draw(link, editions)
@@ -162,9 +162,9 @@ def _reference(
 
 
 def _view(
-    goal: Goal,
-    comparison: Comparison,
-    times: StepTimes,
+    goal: TargetWords,
+    comparison: OptimizerComparison,
+    times: StepTimeChoice,
     *,
     optimizers: list[str],
     remarks: list[str],
@@ -174,8 +174,8 @@ def _view(
     reached: tuple[Record, ...] = (),
     stated: tuple[StatedTime, ...] = (),
     compared: Families | None = None,
-) -> View:
-    return View(
+) -> TargetView:
+    return TargetView(
         goal=goal,
         comparison=comparison,
         times=times,
@@ -194,7 +194,7 @@ def _view(
 _TIMINGS: Final = Kept(64)
 
 
-def _timings(comparison: Comparison, times: StepTimes) -> dict[str, Timing]:
+def _timings(comparison: OptimizerComparison, times: StepTimeChoice) -> dict[str, BatchTiming]:
     """Return `timings_of` these curves, kept while the same objects are compared."""
     of = (id(comparison), *((name, id(p.curve)) for name, p in times.placed.items()))
     made = lambda: (comparison, times.placed, timings_of(comparison, times.placed))  # noqa: E731
@@ -229,7 +229,9 @@ def _in_label(name: str) -> str:
     return name if _WORDS.fullmatch(name) else as_text(name)
 
 
-def _about_trials(of: TrialSet, trials: Trials, comparison: Comparison, goal: Goal) -> list[str]:
+def _about_trials(
+    of: TrialSet, trials: Trials, comparison: OptimizerComparison, goal: TargetWords
+) -> list[str]:
     left_out, most = int((~trials.counts).sum()), f"{MOST_TRIALS:,}"
     remarks = [caution_of(comparison, goal), comparison.reached]
     if left_out:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from pages.steps_to_target.lines import View
+from pages.steps_to_target.lines import TargetView
 from planner.answers import source_cells
 from planner.core import Record, Refusal, between, in_one_unit, paragraph, percent, with_ends
 from planner.runs import TrialSet
@@ -36,7 +36,7 @@ def fit(row: Record) -> dict[str, object]:
     return shown | {"Basis": row["basis"], "Notes": row["notes"] or ""}
 
 
-def times(view: View) -> list[Record]:
+def times(view: TargetView) -> list[Record]:
     """Return the time to the target of each optimiser at the batch sizes of its law."""
     return [
         row
@@ -151,7 +151,7 @@ def set_sources(of: TrialSet, shared: Store) -> list[Record]:
     return [{"What": "steps to target", **source_cells(of, shared.sets)}]
 
 
-def sources(view: View, shared: Store) -> list[Record]:
+def sources(view: TargetView, shared: Store) -> list[Record]:
     """Return the sources of the steps to target and of the step times."""
     timed = {r.result_set: r for c in view.times.curves.values() for r in c.runs}
     steps = [{"What": "step times", **source_cells(run, shared.sets)} for run in timed.values()]

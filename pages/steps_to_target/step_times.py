@@ -19,7 +19,7 @@ from planner.store import Store
 from planner.store.kept import Kept
 from planner.store.queries import TimedSystem
 from planner.throughput import SystemCurve
-from planner.time_to_target import Place, PlacedTimes, StandIn, refused_text
+from planner.time_to_target import PlacedTimes, ReferenceSystem, StandIn, refused_text
 
 MOST: Final = 99_999
 """Largest device count of the field."""
@@ -28,12 +28,12 @@ MOST: Final = 99_999
 def offer_device_count(
     link: Link,
     shared: Store,
-    times: StepTimes,
+    times: StepTimeChoice,
     *,
     alike: Sequence[TimedSystem],
     whose: Mapping[str, str],
     left_out: Collection[str],
-) -> StepTimes:
+) -> StepTimeChoice:
     """Return the step times at the link's device count; without one, as measured."""
     count, nodes = _number(link, "count"), _number(link, "nodes")
     scaled = {
@@ -47,7 +47,7 @@ def offer_device_count(
     return replace(times, placed={o: _placed(times, o, count) for o in times.placed})
 
 
-def draw_device_count(link: Link, times: StepTimes) -> None:
+def draw_device_count(link: Link, times: StepTimeChoice) -> None:
     """Draw the field for another device count, or why there is none and what to do."""
     fitted = [s for s in times.scaled.values() if isinstance(s, Scaled)]
     if fitted or times.count is not None:
@@ -93,7 +93,7 @@ def _box(place: DeltaGenerator, link: Link, name: str, label: str, usual: str) -
 
 
 def _scaled(
-    shared: Store, rows: Sequence[TimedSystem], times: StepTimes, left_out: Collection[str]
+    shared: Store, rows: Sequence[TimedSystem], times: StepTimeChoice, left_out: Collection[str]
 ) -> Scaled | Refusal:
     """Return the fit over all device counts of a workload under one pattern and software."""
     first = rows[0]
@@ -116,7 +116,7 @@ def _scaled(
     )  # fmt: skip
 
 
-def _placed(times: StepTimes, optimizer: str, count: int) -> PlacedTimes:
+def _placed(times: StepTimeChoice, optimizer: str, count: int) -> PlacedTimes:
     scaled, before = times.scaled[optimizer], times.placed[optimizer].place
     if isinstance(scaled, Refusal):
         return PlacedTimes(place=replace(before, system=_system(times, count, 1)), curve=scaled)
@@ -126,7 +126,7 @@ def _placed(times: StepTimes, optimizer: str, count: int) -> PlacedTimes:
     return PlacedTimes(place=there, curve=scaled.at(count, nodes))
 
 
-def _system(times: StepTimes, devices: int, nodes: int) -> str:
+def _system(times: StepTimeChoice, devices: int, nodes: int) -> str:
     """Return the name of a system: '16 × T4 on 2 nodes'."""
     if devices == 1:
         return times.name
@@ -149,7 +149,7 @@ class Subject:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StepTimes:
+class StepTimeChoice:
     """The choices by slug, and the chosen step times.
 
     `own` are workloads of the same network and data set as the trials. By optimiser: `placed` are
@@ -185,12 +185,12 @@ class StepTimes:
         return [r for c in self.curves.values() for r in (*c.points, *c.left_out)]
 
 
-def offer(link: Link, shared: Store, of: Subject, left_out: Collection[str]) -> StepTimes:
+def offer(link: Link, shared: Store, of: Subject, left_out: Collection[str]) -> StepTimeChoice:
     """Return the choice of the link; each optimiser's own step times by default."""
     own, workloads = shared.once(("timed like", of.trained), lambda: _timed_like(shared, of))
     usual = list(workloads)[1 if own else 0]
     workload = workloads[link.choice("times", workloads, usual)]
-    nothing = StepTimes(workloads=workloads, own=own)
+    nothing = StepTimeChoice(workloads=workloads, own=own)
     whose = _whose(of, workload, own)
     if not whose:
         return nothing
@@ -235,7 +235,7 @@ def _most_counts(rows: Sequence[TimedSystem], systems: Mapping[str, str]) -> str
     return max(systems, key=lambda slug: counts[systems[slug]])
 
 
-def draw(link: Link, times: StepTimes) -> None:
+def draw(link: Link, times: StepTimeChoice) -> None:
     """Draw the choices; one with a single option is not drawn."""
     boxes = st.columns(2, vertical_alignment="bottom")
     boxes[0].selectbox(
@@ -273,14 +273,14 @@ def draw(link: Link, times: StepTimes) -> None:
 _LABELS: Final = Kept(64)
 
 
-def _labels(times: StepTimes) -> Mapping[str, str]:
+def _labels(times: StepTimeChoice) -> Mapping[str, str]:
     """Return the workloads of the step times in words, by slug; a thousand, so they are kept."""
     every = times.workloads
     question = (tuple(every.values()), times.own)  # slugs follow from the names
     return _LABELS.once(question, lambda: {s: _named(times, n) for s, n in every.items()})
 
 
-def _named(times: StepTimes, name: str) -> str:
+def _named(times: StepTimeChoice, name: str) -> str:
     plain = NAMED.get(name, name)
     return plain if name in (*NAMED, *times.own) else Text("Another workload: {name}", name=name)
 
@@ -303,13 +303,15 @@ def _own(of: Subject, optimizer: str, own: Sequence[str]) -> str:
     )
 
 
-def _place(of: Subject, optimizer: str, workload: str, own: Sequence[str], system: str) -> Place:
+def _place(
+    of: Subject, optimizer: str, workload: str, own: Sequence[str], system: str
+) -> ReferenceSystem:
     stand_in: StandIn = ""
     if workload not in own:
         stand_in = "another workload"
     elif workload != _own(of, optimizer, own) or _is_of_another(of, optimizer, workload):
         stand_in = "another optimiser"
-    return Place(system=system, workload=workload, stand_in=stand_in)
+    return ReferenceSystem(system=system, workload=workload, stand_in=stand_in)
 
 
 def _is_of_another(of: Subject, optimizer: str, workload: str) -> bool:

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from pages.common import tiles
-from pages.steps_to_target.lines import View
+from pages.steps_to_target.lines import TargetView
 from planner import figures
 from planner.convergence import ConvergenceCurve
 from planner.core import Estimate, Text
@@ -13,7 +13,7 @@ from planner.job import StatedTime
 from planner.time_to_target import fastest_two, stated_name
 
 
-def draw(view: View, sentence: str) -> None:
+def draw(view: TargetView, sentence: str) -> None:
     """Draw the answer; `sentence` is its first one, for an answer without numbers."""
     if view.stated:
         _stated(view)
@@ -23,7 +23,7 @@ def draw(view: View, sentence: str) -> None:
         tiles.draw("No answer", [], line=sentence, tied=False)
 
 
-def _fitted(view: View) -> None:
+def _fitted(view: TargetView) -> None:
     """Draw the optimiser with the shortest time, else the first with a curve."""
     lead = view.lead
     assert lead is not None  # noqa: S101 - checked by `draw`
@@ -47,7 +47,7 @@ def _fitted(view: View) -> None:
     tiles.draw(view.goal.of(lead.optimizer), made, badge=badge, line=line, tied=tied)
 
 
-def _line(view: View, optimizer: str) -> tuple[str, bool]:
+def _line(view: TargetView, optimizer: str) -> tuple[str, bool]:
     two = fastest_two(view.timings)
     if two is not None and two[0] == optimizer:
         _, other, tied = two
@@ -61,7 +61,7 @@ def _line(view: View, optimizer: str) -> tuple[str, bool]:
     return "", False
 
 
-def _stated(view: View) -> None:
+def _stated(view: TargetView) -> None:
     fastest = min(view.stated, key=lambda t: t.seconds[0])
     typical = max(view.stated, key=lambda t: (len(t.seconds), -t.hardware.count))
     runs = sum(len(t.seconds) for t in view.stated)

@@ -17,7 +17,7 @@ Made = TypeVar("Made")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answered:
+class ChosenCurves:
     """The chosen curves of one question, and all systems of the workload that have one."""
 
     shared: Store

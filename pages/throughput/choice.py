@@ -101,7 +101,7 @@ def _systems(link: Link, names: Sequence[str], usual: Sequence[str]) -> set[str]
 
 
 def _beside(
-    link: Link, shared: Store, others: Mapping[str, str], boxes: workload_choice.Offer
+    link: Link, shared: Store, others: Mapping[str, str], boxes: workload_choice.WorkloadOptions
 ) -> list[Run]:
     """Return runs of other workloads to compare with; the choices are of the same kind."""
     if not others:

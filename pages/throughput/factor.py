@@ -45,9 +45,9 @@ def draw(link: Link, shared: Store, effects: Effects, workload: str) -> None:
             label_visibility="collapsed",
         )
         factor = st.session_state[link.key("factor")]
-        key = (link.question("scale", "batch", widgets.TAB), workload, factor, widgets.theme())
+        key = (link.question("scale", "batch", *widgets.OPEN), workload, factor, widgets.theme())
         rows, figure = kept.drawn(shared, "factor", key, lambda: _drawn(effects[factor]))
-        _draw_effects(effects[factor], rows, figure)
+        _draw_effects(link, effects[factor], rows, figure)
         if missing := [factor for factor in BROUGHT if factor not in effects]:
             st.caption(Text("No two runs differ in {missing} alone.", missing=", ".join(missing)))
 
@@ -59,9 +59,9 @@ def _drawn(effects: Sequence[FactorEffect]) -> tuple[Sequence[Record], figures.C
 
 
 def _draw_effects(
-    effects: Sequence[FactorEffect], rows: Sequence[Record], figure: figures.ChartSpec
+    link: Link, effects: Sequence[FactorEffect], rows: Sequence[Record], figure: figures.ChartSpec
 ) -> None:
-    tab = widgets.chart_or_table("throughput.factor_tabs")
+    tab = widgets.chart_or_table("throughput.factor", link=link)
     sentences = [effect.sentence for effect in effects]
     with tab.place:
         if tab.name == "chart":

@@ -10,7 +10,7 @@ from pages.common.kept import store
 from pages.common.link import Link, as_text
 from pages.throughput import choice as curve_choice
 from pages.throughput import factor, tiles
-from pages.throughput.answered import Answered
+from pages.throughput.answered import ChosenCurves
 from planner import figures
 from planner.answers import batch_rows, curve_sources
 from planner.answers.parameters import BATCH
@@ -33,6 +33,7 @@ def show() -> None:
         choice = curve_choice.draw(link, shared, left_out)
     link.choice("scale", ["log", "linear"], "log")
     widgets.declare_tab(link)
+    widgets.declare_tables(link, ["factor"])
     if choice is None:
         link.write()
         link.warn()
@@ -57,9 +58,9 @@ def show() -> None:
         if effects:  # epochs can be compared where no step was timed
             factor.draw(link, shared, effects, workload)
         return
-    answer = Answered(
+    answer = ChosenCurves(
         shared=shared,
-        key=link.question("scale", "factor", BATCH.name, widgets.TAB),
+        key=link.question("scale", "factor", BATCH.name, *widgets.OPEN),
         systems=choice.systems,
         chosen=chosen,
     )
@@ -95,7 +96,7 @@ def _notes(steps: TimedSteps) -> None:
         st.caption(as_text(text))
 
 
-def _answer(link: Link, answer: Answered) -> None:
+def _answer(link: Link, answer: ChosenCurves) -> None:
     sentences, chosen, shared = answer.sentences, answer.chosen, answer.shared
     with st.container():
         tiles.draw(answer.once("tiles", lambda: tiles.of(chosen)))
@@ -115,7 +116,7 @@ def _answer(link: Link, answer: Answered) -> None:
         suspect_switch.draw(link, shared, drawn, "Leave suspect runs out of the fit")
 
 
-def _chart(link: Link, answer: Answered) -> None:
+def _chart(link: Link, answer: ChosenCurves) -> None:
     widgets.scale("Samples per second against batch size", link.key("scale"))
     log, theme = st.session_state[link.key("scale")] == "log", widgets.theme()
     figure = answer.once(
@@ -289,7 +290,7 @@ def _left_out(row: Record) -> dict[str, object]:
     return {"Left out": row["left_out"]} if row["left_out"] else {}
 
 
-def _report(answer: Answered) -> AnswerReport:
+def _report(answer: ChosenCurves) -> AnswerReport:
     """Return the content of the report, made at the click, when no page is being drawn."""
     sentences, drawn, chosen = answer.sentences, answer.lines, answer.chosen
     points = curves.point_rows(chosen)

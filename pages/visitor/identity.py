@@ -20,7 +20,7 @@ from streamlit.web.server.server_util import get_cookie_secret
 from streamlit.web.server.starlette.starlette_app_utils import decode_signed_value
 
 from pages.visitor.address import is_local
-from planner.people import ADMIN, ANONYMOUS, SETTING, Person, Rules, person_of, read_rules
+from planner.people import ADMIN, ANONYMOUS, SETTING, Person, RoleTable, person_of, read_rules
 from planner.store.disk.access import EVERYONE, OWNER, Viewer
 from planner.store.disk.secrets import LONGEST, PARAMETER, SHARES, TOKENS
 from planner.store.disk.team import team_folder
@@ -133,7 +133,7 @@ def _person(given: Mapping[str, Any] | None) -> Person:
     return ANONYMOUS if given is None else person_of(given, _rules(), time.time())
 
 
-def _rules() -> Rules:
+def _rules() -> RoleTable:
     path = os.environ.get(SETTING)
     return read_rules(Path(path) if path else None)
 

@@ -25,7 +25,7 @@ from planner.answers.comparison import (
     DESCRIBED,
     Answered,
     CompareParameters,
-    Facts,
+    JobFacts,
     Target,
     answered_whole,
     compare_parameters,
@@ -342,7 +342,7 @@ def compare_facts(
     asking: CompareParameters,
     problems: list[Problem],
     stated: dict[str, Any] | None = None,
-) -> Facts | None:
+) -> JobFacts | None:
     """Return the facts of the requested job; None where there is no such job.
 
     Adds failed look-ups to `problems`, and the values found to `stated`, by parameter.

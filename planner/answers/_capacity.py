@@ -22,23 +22,23 @@ from typing import Any, Final
 from planner.answers import parameters, records
 from planner.answers._asking import NO_RUN, compare_facts
 from planner.answers.capacity_jobs import STOCK_LINE, job_text, jobs_of_texts, presets, stock_of
-from planner.answers.comparison import Facts, compare_parameters, display_of
+from planner.answers.comparison import JobFacts, compare_parameters, display_of
 from planner.answers.comparison.question import Request, every_option, question_of
 from planner.answers.records import CapacityPlan
 from planner.capacity import (
     COMMON,
     MOST_MACHINES,
     CapacityAnswer,
-    Case,
     CostLines,
     Fleet,
     Horizon,
-    Job,
     JobRow,
     Machine,
+    MonthlyJob,
     MonthRow,
-    Progress,
+    PlanProgress,
     RunTime,
+    Simulation,
     Stock,
     StockRow,
     Tell,
@@ -85,7 +85,7 @@ SERVER: Final = 8
 """Accelerators of a large machine."""
 MOST_SERVERS: Final = 2
 """Large machines that are looked at too: the cheapest accelerators may all be single ones."""
-VIEW_ONLY: Final = frozenset({"chart", "tab", "scale", "view", "saved"})
+VIEW_ONLY: Final = frozenset({"chart", "list", "scale", "saved", "tab", "tables", "view"})
 """Parameters of the page's link that only change the view."""
 
 
@@ -93,7 +93,7 @@ VIEW_ONLY: Final = frozenset({"chart", "tab", "scale", "view", "saved"})
 class CapacityQuestion:
     """A parsed question; `assumed` are texts for Compare hardware that all jobs share."""
 
-    jobs: tuple[Job, ...]
+    jobs: tuple[MonthlyJob, ...]
     fleet: Fleet
     horizon: Horizon
     assumed: QueryTexts
@@ -113,9 +113,9 @@ class CapacityQuestion:
 class _PricedJob:
     """A job as a question to Compare hardware, with its options by id."""
 
-    job: Job
+    job: MonthlyJob
     request: Request
-    facts: Facts
+    facts: JobFacts
     question: Question
     options: Mapping[str, Candidate]
     times: dict[str, RunTime]
@@ -234,7 +234,7 @@ def _stock(text: str, problems: list[Problem]) -> Stock | None:
 def capacity(
     store: Store,
     catalog: Catalog,
-    jobs: Sequence[Job],
+    jobs: Sequence[MonthlyJob],
     fleet: Fleet,
     horizon: Horizon,
     *,
@@ -260,7 +260,7 @@ def capacity(
     fleet = _with_catalogue(fleet, catalog)
     words = plural(len(jobs), "Estimating times and prices of {count} job",
                    "Estimating times and prices of {count} jobs")  # fmt: skip
-    tell(Progress(words=words, share=0.0))
+    tell(PlanProgress(words=words, share=0.0))
     case = _case(_Shop(store, catalog, today), jobs, (fleet, horizon, assumed or {}), problems)
     if case is None:
         return CapacityAnswer(sentence="", keeps=False, problems=tuple(problems), horizon=horizon)
@@ -288,8 +288,8 @@ def _catalogued(text: str, catalog: Catalog) -> str:
 
 
 def case_of(
-    store: Store, catalog: Catalog, jobs: Sequence[Job], stocks: Sequence[Stock], today: date
-) -> Case:
+    store: Store, catalog: Catalog, jobs: Sequence[MonthlyJob], stocks: Sequence[Stock], today: date
+) -> Simulation:
     """Return jobs and machines as they are simulated.
 
     Raises:
@@ -304,8 +304,11 @@ def case_of(
 
 
 def _case(
-    shop: _Shop, jobs: Sequence[Job], of: tuple[Fleet, Horizon, QueryTexts], problems: list[Problem]
-) -> Case | None:
+    shop: _Shop,
+    jobs: Sequence[MonthlyJob],
+    of: tuple[Fleet, Horizon, QueryTexts],
+    problems: list[Problem],
+) -> Simulation | None:
     """Return what is simulated; None with a problem, which is added."""
     fleet, horizon, assumed = of
     texts = tuple(dict.fromkeys(s.machine for s in fleet.stocks))
@@ -319,7 +322,7 @@ def _case(
     machines = _machines(priced, texts, problems)
     if problems:
         return None
-    return Case(
+    return Simulation(
         jobs=tuple(jobs),
         machines=tuple(machines),
         times={(a.job.name, m.id): _time(a, m) for a in priced for m in machines},
@@ -417,7 +420,7 @@ def _lines_record(lines: CostLines | None) -> records.CapacityLines | None:
     )  # fmt: skip
 
 
-def question_texts(job: Job, assumed: QueryTexts) -> dict[str, list[str]]:
+def question_texts(job: MonthlyJob, assumed: QueryTexts) -> dict[str, list[str]]:
     """Return a job as a question to Compare hardware."""
     named = {
         "workload": job.workload, "network": job.network, "epochs": job.epochs,
@@ -437,7 +440,7 @@ class _Shop:
 
 
 def _priced(
-    shop: _Shop, job: Job, texts: Sequence[str], assumed: QueryTexts, problems: list[Problem]
+    shop: _Shop, job: MonthlyJob, texts: Sequence[str], assumed: QueryTexts, problems: list[Problem]
 ) -> _PricedJob | None:
     """Return a job as a question to Compare hardware; None with a problem, which is added.
 
@@ -459,7 +462,7 @@ def _priced(
 
 
 def _priced_anew(
-    shop: _Shop, job: Job, texts: Sequence[str], question: QueryTexts
+    shop: _Shop, job: MonthlyJob, texts: Sequence[str], question: QueryTexts
 ) -> tuple[_PricedJob | None, tuple[Problem, ...]]:
     asking, wrong = compare_parameters(question)
     here = list(wrong)

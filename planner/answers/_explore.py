@@ -165,7 +165,7 @@ def _stamp(catalog: Catalog) -> Hashable:
 
 def explore_answered(store: Store, catalog: Catalog, question: QueryTexts) -> ExploreAnswer:
     """Return the answer of a link of the page Explore."""
-    parsed = read(EXPLORE, question)
+    parsed = read(EXPLORE, question, parameters.FOR_THE_EYE)
     values, problems = dict(parsed.values), list(parsed.problems)
     if not queries.totals(store).runs:
         problems.append(NO_RUN)

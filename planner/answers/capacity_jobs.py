@@ -21,7 +21,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from planner.answers.parameters import JOB
-from planner.capacity import MOST_JOBS, Job, Stock
+from planner.capacity import MOST_JOBS, MonthlyJob, Stock
 from planner.core import Parameter, Problem, Text, bare, harmless, parsed, text_of
 
 BY_NAME: Final = MappingProxyType({p.name: p for p in JOB})
@@ -30,7 +30,7 @@ USUAL_RUNS: Final = 4.0
 """Runs a month where a job states none."""
 _OWN: Final = frozenset({"name", "runs", "within", "interruptible", "growth", "accelerators",
                          "workload", "network", "epochs", "total_tokens", "target"})  # fmt: skip
-"""Parameters with a field of their own in a `Job`."""
+"""Parameters with a field of their own in a `MonthlyJob`."""
 _ALIASES: Final[Mapping[str, str]] = MappingProxyType(
     {
         "job": "name", "runs a month": "runs", "runs_a_month": "runs", "runs/month": "runs",
@@ -66,7 +66,7 @@ class RowProblem:
 class JobTable:
     """The jobs of a table, and all of its problems; jobs of wrong rows are left out."""
 
-    jobs: tuple[Job, ...] = ()
+    jobs: tuple[MonthlyJob, ...] = ()
     problems: tuple[RowProblem, ...] = ()
 
 
@@ -151,7 +151,7 @@ def job_of_text(text: str, number: int = 1) -> JobTable:
     return JobTable(jobs=() if job is None else (job,), problems=tuple(problems))
 
 
-def jobs_of_texts(texts: Sequence[str]) -> tuple[tuple[Job, ...], tuple[Problem, ...]]:
+def jobs_of_texts(texts: Sequence[str]) -> tuple[tuple[MonthlyJob, ...], tuple[Problem, ...]]:
     """Return the jobs of the texts of a link, and their problems."""
     tables = [job_of_text(text, n) for n, text in enumerate(texts, start=1)]
     jobs = tuple(j for t in tables for j in t.jobs)
@@ -165,7 +165,7 @@ def jobs_of_texts(texts: Sequence[str]) -> tuple[tuple[Job, ...], tuple[Problem,
     return jobs, tuple(problems)
 
 
-def cells_of(job: Job) -> dict[str, str]:
+def cells_of(job: MonthlyJob) -> dict[str, str]:
     """Return a job as texts by column, without defaults."""
     values: dict[str, Any] = {
         "name": job.name, "workload": job.workload or None, "network": job.network or None,
@@ -181,12 +181,12 @@ def cells_of(job: Job) -> dict[str, str]:
     }
 
 
-def job_text(job: Job) -> str:
+def job_text(job: MonthlyJob) -> str:
     """Return a job as the text of a link; `job_of_text` restores it."""
     return "; ".join(f"{k}={v.replace(';', ',')}" for k, v in cells_of(job).items())
 
 
-def jobs_csv(jobs: Sequence[Job]) -> str:
+def jobs_csv(jobs: Sequence[MonthlyJob]) -> str:
     """Return the jobs as a CSV file with the columns that they use; `read_jobs` restores it."""
     rows = [{name: _cell(text) for name, text in cells_of(j).items()} for j in jobs]
     used = [p.name for p in JOB if any(p.name in r for r in rows)]
@@ -207,7 +207,7 @@ def _cell(text: str) -> str:
 
 
 @cache
-def presets() -> Mapping[str, tuple[Job, ...]]:
+def presets() -> Mapping[str, tuple[MonthlyJob, ...]]:
     """Return the example tables by name."""
     folder = files("planner.capacity").joinpath("presets")
     tables = sorted((f for f in folder.iterdir() if f.name.endswith(".csv")), key=lambda f: f.name)
@@ -252,7 +252,7 @@ def _near(name: str) -> str:
 def _row(
     number: int, cells: Mapping[str, str], line: Sequence[str], head: Sequence[str],
     problems: list[RowProblem],
-) -> Job | None:  # fmt: skip
+) -> MonthlyJob | None:  # fmt: skip
     """Return the job of a row; None with a problem, which is added to `problems`."""
     before = len(problems)
     if len(line) > len(head):
@@ -279,7 +279,7 @@ def _row(
                                  "Give network, workload, params or flops."))  # fmt: skip
     if len(problems) > before:
         return None
-    return Job(
+    return MonthlyJob(
         name=values["name"],
         workload=values.get("workload") or "",
         network=values.get("network") or "",

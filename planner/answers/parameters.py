@@ -266,5 +266,5 @@ SQL: Final = (
     Parameter(name="sql", words="one SELECT statement over the table runs", lines=True,
               longest=LONGEST),
 )  # fmt: skip
-FOR_THE_EYE: Final = frozenset({"scale", "factor", "tab"})
+FOR_THE_EYE: Final = frozenset({"factor", "kind", "only_differences", "scale", "tab", "tables"})
 """Parameters of the links that only change the view."""

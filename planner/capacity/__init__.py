@@ -5,7 +5,7 @@ the months of a plan, `_spend` their cost; `_answer` puts the answer together.
 """
 
 from planner.capacity._answer import plan
-from planner.capacity._months import Case, RunTime
+from planner.capacity._months import RunTime, Simulation
 from planner.capacity._records import (
     COMMON,
     MOST_ACCELERATORS,
@@ -20,11 +20,11 @@ from planner.capacity._records import (
     FirstAnswer,
     Fleet,
     Horizon,
-    Job,
     JobRow,
     Machine,
+    MonthlyJob,
     MonthRow,
-    Progress,
+    PlanProgress,
     RentOrBuyByUse,
     Stock,
     StockRow,

@@ -17,21 +17,21 @@ from planner.capacity._lines import (
     rough_course,
     side_by_side,
 )
-from planner.capacity._months import Case, Simulated, simulate
+from planner.capacity._months import Simulated, Simulation, simulate
 from planner.capacity._queue import NONE, Ints
 from planner.capacity._records import (
     STANDING,
     CapacityAnswer,
+    CapacityTile,
     FirstAnswer,
     Fleet,
     Horizon,
     JobRow,
     MonthRow,
-    Progress,
+    PlanProgress,
     StockRow,
     Tell,
     Term,
-    Tile,
     Waiting,
     silent,
 )
@@ -141,7 +141,11 @@ class _Result:
 
 
 def plan(
-    case: Case, fleet: Fleet, horizon: Horizon, display: Display = DOLLARS, tell: Tell = silent
+    case: Simulation,
+    fleet: Fleet,
+    horizon: Horizon,
+    display: Display = DOLLARS,
+    tell: Tell = silent,
 ) -> CapacityAnswer:
     """Return the answer for a fleet, or for the cheapest one.
 
@@ -149,8 +153,8 @@ def plan(
     """
     fast = compared_in(case, tell)
     if fleet.find:
-        tell(Progress(words="Comparing fleets", share=0.05,
-                      first=_first(case, fleet, horizon, display)))  # fmt: skip
+        tell(PlanProgress(words="Comparing fleets", share=0.05,
+                          first=_first(case, fleet, horizon, display)))  # fmt: skip
         chosen = cheapest(case, fleet, horizon, fast)
     else:
         chosen = ChosenFleet(stocks=merged(fleet.stocks), keeps=True, compared=1)
@@ -158,7 +162,7 @@ def plan(
     simulated = chosen.simulated or simulate(case, chosen.stocks)
     result = _result(simulated, horizon, display, sought=fleet.find)
     early = FirstAnswer(fleet=_fleet_words(result), tiles=_tiles(result), keeps=result.keeps)
-    tell(Progress(words="Adding up the costs", share=0.65, chosen=early))
+    tell(PlanProgress(words="Adding up the costs", share=0.65, chosen=early))
     course = course_of(simulated, result.spent, keeps=result.keeps)
     lines = [line_of("This fleet", "fleet", course, "" if result.keeps else _LATE)]
     against = None
@@ -210,7 +214,7 @@ def plan(
     )
 
 
-def _first(case: Case, fleet: Fleet, horizon: Horizon, display: Display) -> FirstAnswer:
+def _first(case: Simulation, fleet: Fleet, horizon: Horizon, display: Display) -> FirstAnswer:
     """Return the fleet with which the search begins, simulated on few months."""
     rough = few(case)
     some = rough if len(rough.at) < 2 else replace(rough, only=rough.only[:-1])
@@ -223,7 +227,7 @@ def _first(case: Case, fleet: Fleet, horizon: Horizon, display: Display) -> Firs
     )
 
 
-def _problem(case: Case, fleet: Fleet, buy: ChosenFleet) -> str:
+def _problem(case: Simulation, fleet: Fleet, buy: ChosenFleet) -> str:
     """Return why buying only is no answer; "" where it is one."""
     limit = fleet.purchases_usd
     if not buy.keeps:
@@ -389,7 +393,7 @@ def _chips(course: Course, rent: Course | None) -> tuple[str, ...]:
     )
 
 
-def _tiles(result: _Result) -> tuple[Tile, ...]:
+def _tiles(result: _Result) -> tuple[CapacityTile, ...]:
     display, horizon = result.display, result.horizon
     cost = result.cost
     value = money_ends(cost, display)[0]
@@ -410,8 +414,10 @@ def _tiles(result: _Result) -> tuple[Tile, ...]:
     rented = Text("own + 0 to {rented} rented", rented=result.rented) if result.rented else "own"
     worst = 100.0 * float(result.worst.max(initial=0.0))
     return (
-        Tile(title="Machines", text=f"{result.standing}", unit=rented, note=_bought_words(result)),
-        Tile(
+        CapacityTile(
+            title="Machines", text=f"{result.standing}", unit=rented, note=_bought_words(result)
+        ),
+        CapacityTile(
             title="Cost a month",
             text=value,
             unit=display.currency,
@@ -420,14 +426,14 @@ def _tiles(result: _Result) -> tuple[Tile, ...]:
             low=shown(float(cost.low), display),
             high=shown(float(cost.high), display),
         ),
-        Tile(
+        CapacityTile(
             title="Utilisation of own machines",
             text="–" if used is None else f"{100.0 * used:.0f}",
             unit="" if used is None else "%",
             note=ends,
             value=None if used is None else 100.0 * used,
         ),
-        Tile(
+        CapacityTile(
             title="Runs late",
             text=_late_number(result.late),
             unit="%" if result.late else "",
@@ -515,13 +521,13 @@ def _jobs(result: _Result) -> tuple[JobRow, ...]:
     return tuple(rows)
 
 
-def _any_machine(case: Case, job: int) -> str | None:
+def _any_machine(case: Simulation, job: int) -> str | None:
     """Return the first machine with an answer for a job; the first one without any."""
     answered = [m.id for k, m in enumerate(case.machines) if np.isfinite(case.hours[k, job]).all()]
     return next(iter(answered or [m.id for m in case.machines]), None)
 
 
-def _label(case: Case, name: str) -> str:
+def _label(case: Simulation, name: str) -> str:
     return next(m.label for m in case.machines if m.id == name)
 
 

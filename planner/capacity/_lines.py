@@ -14,7 +14,7 @@ from typing import Final, Literal
 
 import numpy as np
 
-from planner.capacity._months import Case, Simulated, simulate
+from planner.capacity._months import Simulated, Simulation, simulate
 from planner.capacity._records import (
     STANDING,
     CostLine,
@@ -91,7 +91,7 @@ def course_of(simulated: Simulated, spent: Spend, *, keeps: bool) -> Course:
                   total=every.sum(axis=1), energy_kwh=kwh, co2_kg=carbon, keeps=keeps)  # fmt: skip
 
 
-def rough_course(case: Case, chosen: ChosenFleet) -> Course:
+def rough_course(case: Simulation, chosen: ChosenFleet) -> Course:
     """Return the money of another fleet, simulated in every third month."""
     some = tuple(range(min(1, case.months - 1), case.months, STEP))
     part = replace(case, only=some, columns=1, least_scenarios=case.scenarios, most_runs=FEW_RUNS)

@@ -23,14 +23,14 @@ from planner.capacity._queue import (
     NONE,
     Flags,
     Ints,
+    JobWork,
     Load,
     Served,
-    Work,
     Yard,
     arrivals,
     serve,
 )
-from planner.capacity._records import STANDING, Job, Machine, Stock
+from planner.capacity._records import STANDING, Machine, MonthlyJob, Stock
 from planner.core import HOUR_S, Estimate, Floats, Refusal
 from planner.cost import (
     HOURS_PER_MONTH,
@@ -77,7 +77,7 @@ Times = Mapping[tuple[str, str], RunTime]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Case:
+class Simulation:
     """Everything a simulation needs, apart from the fleet.
 
     machines: kinds, in a fixed order; `times` are by their ids.
@@ -88,7 +88,7 @@ class Case:
     columns, least_scenarios: simulated months, and draws of everything uncertain, at least.
     """
 
-    jobs: tuple[Job, ...]
+    jobs: tuple[MonthlyJob, ...]
     machines: tuple[Machine, ...]
     times: Times
     months: int
@@ -176,7 +176,7 @@ class Case:
         ).reshape(len(self.machines), len(self.jobs))
 
 
-def wall_hours(job: Job, machine: Machine, time: RunTime | None, draws: Ints) -> Floats:
+def wall_hours(job: MonthlyJob, machine: Machine, time: RunTime | None, draws: Ints) -> Floats:
     """Return expected hours from start to end, shape (draws,); infinite where it may not run."""
     never = np.full(len(draws), np.inf)
     if time is None or time.work_s is None:
@@ -204,7 +204,7 @@ class Simulated:
     the month itself; `scale` is the month over its simulated part, shape (months, scenarios).
     """
 
-    case: Case
+    case: Simulation
     stocks: tuple[Stock, ...]
     load: Load
     served: Served
@@ -275,7 +275,7 @@ class _Arrived:
     warm_up: Floats
 
 
-def _arrived(case: Case, factor: float) -> _Arrived:
+def _arrived(case: Simulation, factor: float) -> _Arrived:
     """Return the runs of a case, drawn once for all fleets; `factor` is of all runs."""
     if factor not in case.arrived:
         runs = np.repeat(case.runs, case.scenarios, axis=1) * factor
@@ -286,7 +286,7 @@ def _arrived(case: Case, factor: float) -> _Arrived:
     return case.arrived[factor]
 
 
-def part_of(case: Case, months: Ints) -> Case:
+def part_of(case: Simulation, months: Ints) -> Simulation:
     """Return some simulated months of a case, with the runs that the whole case has in them.
 
     Months are independent: what becomes of a run is the same in the part and in the whole.
@@ -307,7 +307,7 @@ def part_of(case: Case, months: Ints) -> Case:
     return part
 
 
-def simulate(case: Case, stocks: Sequence[Stock], factor: float = 1.0) -> Simulated:
+def simulate(case: Simulation, stocks: Sequence[Stock], factor: float = 1.0) -> Simulated:
     """Return the simulated months of a fleet.
 
     Args:
@@ -318,7 +318,9 @@ def simulate(case: Case, stocks: Sequence[Stock], factor: float = 1.0) -> Simula
     return simulate_all(case, [(stocks, factor)])[0]
 
 
-def simulate_all(case: Case, fleets: Sequence[tuple[Sequence[Stock], float]]) -> list[Simulated]:
+def simulate_all(
+    case: Simulation, fleets: Sequence[tuple[Sequence[Stock], float]]
+) -> list[Simulated]:
     """Return the simulated months of several fleets with their factors of all runs.
 
     They have the same runs and the same draws, and are simulated together, the columns of one
@@ -361,7 +363,7 @@ class _Row:
     begins: Ints
 
 
-def _rows_of(case: Case, index: Mapping[str, int], stocks: Sequence[Stock]) -> list[_Row]:
+def _rows_of(case: Simulation, index: Mapping[str, int], stocks: Sequence[Stock]) -> list[_Row]:
     """Return the machines of a fleet by kind, the largest number first."""
     kept = [s for s in stocks if s.count > 0]
     names = dict.fromkeys(s.machine for s in kept)
@@ -404,7 +406,7 @@ def _beside(loads: Sequence[Load]) -> Load:
 
 
 def _served(
-    case: Case, yards: Sequence[Sequence[_Row]], local: Ints, most: Sequence[int], load: Load
+    case: Simulation, yards: Sequence[Sequence[_Row]], local: Ints, most: Sequence[int], load: Load
 ) -> Served:
     """Return what became of every run, for fleets side by side."""
     months, width = len(case.at), len(case.at) * case.scenarios
@@ -428,7 +430,7 @@ def _served(
 
     size = np.ones(len(case.machines), dtype=np.intp)
     size[used] = slots
-    work = Work(
+    work = JobWork(
         plan_h=plan.reshape(len(most), len(case.jobs), len(yards) * width),
         need=by_column(need).astype(np.intp),
         rank=by_column(case.rank),
@@ -443,7 +445,7 @@ def _served(
     return serve(load, yard, work)
 
 
-def _window(case: Case, runs: Floats) -> tuple[Floats, Floats]:
+def _window(case: Simulation, runs: Floats) -> tuple[Floats, Floats]:
     """Return hours of each column that are counted, and hours before them.
 
     Both are shortened in months with more than `most_runs` runs; the hours before to no less than
@@ -462,7 +464,7 @@ def _window(case: Case, runs: Floats) -> tuple[Floats, Floats]:
     return np.asarray(counted), warm_up
 
 
-def _slots(case: Case, kind: Ints) -> tuple[Ints, Ints]:
+def _slots(case: Simulation, kind: Ints) -> tuple[Ints, Ints]:
     """Return slots of each machine, and slots that each job needs.
 
     A slot is the largest part that all runs are multiples of.
@@ -475,7 +477,7 @@ def _slots(case: Case, kind: Ints) -> tuple[Ints, Ints]:
     return sizes[kind] // size, -(-case.needs // size)
 
 
-def run_cost(case: Case, kind: int) -> Floats:
+def run_cost(case: Simulation, kind: int) -> Floats:
     """Return the usual cost of one more run of each job on a machine, shape (jobs,) [USD].
 
     Of standing machines it is the electricity of work above that of waiting. Where a run shares a
@@ -497,7 +499,7 @@ def run_cost(case: Case, kind: int) -> Floats:
     return np.where(able, hour * part * np.where(able, hours, 0.0) + around, ENDLESS_USD)
 
 
-def _of_rental(case: Case, name: str) -> Floats:
+def _of_rental(case: Simulation, name: str) -> Floats:
     """Return a duration of each kind's rental [h]; 0 for own machines."""
     return np.array(
         [float(likely(getattr(m.rental, name))) / HOUR_S if m.rental else 0.0

@@ -79,7 +79,7 @@ class Yard:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Work:
+class JobWork:
     """What each job takes on each kind of machine.
 
     A kind may differ by column: `need`, `rank` and the numbers of each kind may have columns as
@@ -155,7 +155,7 @@ def arrivals(runs: Floats, hours: Floats, seed: int, variation: float = 0.0) -> 
     )
 
 
-def serve(load: Load, yard: Yard, work: Work) -> Served:
+def serve(load: Load, yard: Yard, work: JobWork) -> Served:
     """Return start, duration and machine of every run."""
     shape = load.arrival_h.shape
     if not yard.kind.size:
@@ -183,7 +183,7 @@ def serve(load: Load, yard: Yard, work: Work) -> Served:
     return served
 
 
-def _by_column(work: Work, yard: Yard) -> tuple[Work, Yard]:
+def _by_column(work: JobWork, yard: Yard) -> tuple[JobWork, Yard]:
     """Return work and machines with columns as the last axis of every array of a kind."""
     kinds, _, columns = work.plan_h.shape
 
@@ -200,7 +200,7 @@ def _by_column(work: Work, yard: Yard) -> tuple[Work, Yard]:
     ), replace(yard, slots=filled(yard.slots, yard.opens_h.shape))  # fmt: skip
 
 
-def _whole_machines(load: Load, yard: Yard, work: Work, served: Served) -> None:
+def _whole_machines(load: Load, yard: Yard, work: JobWork, served: Served) -> None:
     """Serve runs that take a whole machine each; `wait_h` gets their starts."""
     columns = load.arrival_h.shape[1]
     rows, free = np.arange(columns), yard.opens_h.copy()
@@ -220,7 +220,7 @@ def _whole_machines(load: Load, yard: Yard, work: Work, served: Served) -> None:
     served.used_h[:] = served.hours
 
 
-def _parts_of_machines(load: Load, yard: Yard, work: Work, served: Served) -> None:
+def _parts_of_machines(load: Load, yard: Yard, work: JobWork, served: Served) -> None:
     """Serve runs that take one or more slots of a machine; `wait_h` gets their starts.
 
     The slots of a machine are kept in rising order of the time at which they are free, so that the
@@ -342,7 +342,9 @@ class _Slots:
         return np.asarray(busy_until)
 
 
-def _durations(load: Load, work: Work, part: slice) -> tuple[Floats, Floats, Floats, Floats, Ints]:
+def _durations(
+    load: Load, work: JobWork, part: slice
+) -> tuple[Floats, Floats, Floats, Floats, Ints]:
     """Return expected and true duration, place in the order of cost, due time and need of runs.
 
     Each run has its own scatter and its own interruptions. Shapes (runs, kinds, columns) and, of

@@ -38,7 +38,7 @@ COMMON: Final = frozenset({
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Job:
+class MonthlyJob:
     """One kind of training run, repeated every month.
 
     name: unique label.
@@ -177,7 +177,7 @@ class Horizon:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tile:
+class CapacityTile:
     """A large value with its interval: `low`, `high` and `limit` are in the unit of `value`."""
 
     title: str
@@ -195,12 +195,12 @@ class FirstAnswer:
     """A fleet with its cost and lateness as tiles, before the rest of the answer."""
 
     fleet: str
-    tiles: tuple[Tile, ...]
+    tiles: tuple[CapacityTile, ...]
     keeps: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Progress:
+class PlanProgress:
     """What a plan is doing: in words, and the share of its steps that are done.
 
     first: the fleet before any other is compared with it, simulated on few months with few
@@ -214,11 +214,11 @@ class Progress:
     chosen: FirstAnswer | None = None
 
 
-Tell = Callable[[Progress], None]
+Tell = Callable[[PlanProgress], None]
 """Takes the progress of a plan."""
 
 
-def silent(_: Progress) -> None:
+def silent(_: PlanProgress) -> None:
     """Take the progress of a plan and do nothing with it."""
 
 
@@ -394,7 +394,7 @@ class CostLines:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NextMeasurement:
+class JobToMeasure:
     """The measurement that narrows the cost most: the cost of a month before and after it."""
 
     sentence: str
@@ -416,7 +416,7 @@ class CapacityAnswer:
     keeps: bool
     fleet: str = ""
     late: str = ""
-    tiles: tuple[Tile, ...] = ()
+    tiles: tuple[CapacityTile, ...] = ()
     chips: tuple[str, ...] = ()
     jobs: tuple[JobRow, ...] = ()
     stocks: tuple[StockRow, ...] = ()
@@ -427,7 +427,7 @@ class CapacityAnswer:
     costs: CostLines | None = None
     side_by_side: CostLines | None = None
     sensitivity: tuple[Influence, ...] = ()
-    measure_next: NextMeasurement | None = None
+    measure_next: JobToMeasure | None = None
     compared: int = 0
     notes: tuple[str, ...] = ()
     problems: tuple[Problem, ...] = ()
@@ -435,3 +435,11 @@ class CapacityAnswer:
     sources: tuple[Mapping[str, str | None], ...] = field(default_factory=tuple)
     horizon: Horizon = field(default_factory=Horizon)
     texts: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+
+    @property
+    def base_usd(self) -> float:
+        """Cost of a month with every input in its middle: the middle of the shortest bar [USD]."""
+        if not self.sensitivity:
+            return 0.0
+        least = self.sensitivity[-1]
+        return 0.5 * (least.low + least.high)

@@ -29,18 +29,26 @@ import itertools
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from operator import itemgetter
 from typing import Final
 
 import numpy as np
 
-from planner.capacity._months import ENDLESS_USD, Case, Simulated, part_of, simulate, simulate_all
+from planner.capacity._months import (
+    ENDLESS_USD,
+    Simulated,
+    Simulation,
+    part_of,
+    simulate,
+    simulate_all,
+)
 from planner.capacity._queue import Flags
 from planner.capacity._records import (
     STANDING,
     Fleet,
     Horizon,
     Machine,
-    Progress,
+    PlanProgress,
     Stock,
     Tell,
     Term,
@@ -143,15 +151,15 @@ class Compared:
     `ruled_out` are the fleets of comparisons that one in time has won: late ones need no result.
     """
 
-    case: Case
-    full: Case
+    case: Simulation
+    full: Simulation
     results: dict[tuple[Stock, ...], tuple[float, float]]
     tell: Tell = silent
     ruled_out: set[tuple[Stock, ...]] = field(default_factory=set)
 
     def say(self, what: str, share: float) -> None:
         """Tell a step of the search."""
-        self.tell(Progress(words=what, share=share))
+        self.tell(PlanProgress(words=what, share=share))
 
     def look_at(self, fleets: Iterable[Sequence[Stock]], limit: float) -> list[Looked]:
         """Return lateness and cost of each fleet; unknown ones are simulated side by side.
@@ -182,12 +190,12 @@ class Compared:
         able = [f for f in fleets if float(_late_alone(self.full, f).max(initial=0.0)) <= most]
         before = [] if than is None else [than]
         best = min([*before, *zip(self.look_at(able, limit), able, strict=True)],
-                   key=lambda found: found[0], default=None)  # fmt: skip
+                   key=itemgetter(0), default=None)  # fmt: skip
         if best is not None and best[0][0] == 0.0:
             self.ruled_out.update(map(_in_order, fleets))
             return best
         return min([*before, *zip(self.look_at(fleets, limit), fleets, strict=True)],
-                   key=lambda found: found[0])  # fmt: skip
+                   key=itemgetter(0))  # fmt: skip
 
     @property
     def compared(self) -> int:
@@ -198,7 +206,7 @@ class Compared:
 _Best = tuple[Looked, tuple[Stock, ...]]
 
 
-def late_in_full(full: Case, simulated: Simulated) -> Floats:
+def late_in_full(full: Simulation, simulated: Simulated) -> Floats:
     """Return the late share of each job in its worst quarter, shape (jobs,).
 
     What waiting adds is that of the simulated months, the rest that of all scenarios of `full`.
@@ -208,7 +216,7 @@ def late_in_full(full: Case, simulated: Simulated) -> Floats:
     return np.maximum(waited, 0.0) + _late_alone(full, simulated.stocks)
 
 
-def _late_alone(case: Case, stocks: Sequence[Stock]) -> Floats:
+def _late_alone(case: Simulation, stocks: Sequence[Stock]) -> Floats:
     """Return the late share of each job without a queue, shape (jobs,)."""
     names = {s.machine for s in stocks}
     kinds = [k for k, m in enumerate(case.machines) if m.id in names]
@@ -230,7 +238,7 @@ def merged(stocks: Sequence[Stock]) -> tuple[Stock, ...]:
     return tuple(Stock(machine=m, count=n, from_month=f) for (m, f), n in counts.items() if n > 0)
 
 
-def few(case: Case) -> Case:
+def few(case: Simulation) -> Simulation:
     """Return the case with few scenarios, in the middle of each period and in the last month."""
     starts = range(0, case.months, PERIOD)
     middles = [(p + min(p + PERIOD, case.months) - 1) // 2 for p in starts]
@@ -238,13 +246,13 @@ def few(case: Case) -> Case:
     return replace(case, only=only, columns=1, least_scenarios=FEW_SCENARIOS, most_runs=FEW_RUNS)
 
 
-def compared_in(case: Case, tell: Tell = silent) -> Compared:
+def compared_in(case: Simulation, tell: Tell = silent) -> Compared:
     """Return an empty memory of compared fleets; searches for one case may share it."""
     return Compared(few(case), case, {}, tell)
 
 
 def cheapest(
-    case: Case, fleet: Fleet, horizon: Horizon, fast: Compared | None = None
+    case: Simulation, fleet: Fleet, horizon: Horizon, fast: Compared | None = None
 ) -> ChosenFleet:
     """Return the cheapest fleet that keeps every deadline.
 
@@ -258,7 +266,7 @@ def cheapest(
     return _cheapest(fleet, horizon, _limits(case, fleet, ()), fast, case)
 
 
-def first_guess(case: Case, fleet: Fleet, horizon: Horizon) -> tuple[Stock, ...]:
+def first_guess(case: Simulation, fleet: Fleet, horizon: Horizon) -> tuple[Stock, ...]:
     """Return the fleet with which the search begins, without any simulation.
 
     The set of rentals with the smallest cost without a queue, and the program's standing machines.
@@ -272,7 +280,7 @@ def first_guess(case: Case, fleet: Fleet, horizon: Horizon) -> tuple[Stock, ...]
 
 
 def alternative(
-    case: Case, fleet: Fleet, horizon: Horizon, terms: Collection[Term],
+    case: Simulation, fleet: Fleet, horizon: Horizon, terms: Collection[Term],
     fast: Compared | None = None,
 ) -> ChosenFleet:  # fmt: skip
     """Return the cheapest fleet of owned machines and these terms, whatever the fleet's limits.
@@ -288,7 +296,7 @@ def alternative(
 
 
 def _cheapest(
-    fleet: Fleet, horizon: Horizon, limits: dict[str, int], fast: Compared, exact: Case
+    fleet: Fleet, horizon: Horizon, limits: dict[str, int], fast: Compared, exact: Simulation
 ) -> ChosenFleet:
     """Return the cheapest fleet with these limits, confirmed on `exact`."""
     case = fast.full
@@ -325,7 +333,7 @@ def _cheapest(
                  simulated=simulated if kept and exact is case else None)  # fmt: skip
 
 
-def _busiest(case: Case) -> Case:
+def _busiest(case: Simulation) -> Simulation:
     """Return the quarter of a case with the most runs; the case where it has no other months."""
     quarters = case.at // QUARTER
     if not case.jobs or len(np.unique(quarters)) == 1 or case.only:
@@ -334,7 +342,7 @@ def _busiest(case: Case) -> Case:
     return part_of(case, np.flatnonzero(quarters == int(np.argmax(runs))))
 
 
-def _is_standing(case: Case, name: str) -> bool:
+def _is_standing(case: Simulation, name: str) -> bool:
     return _machine(case, name).term in STANDING
 
 
@@ -343,11 +351,11 @@ def _stocks_of(names: Iterable[str], limits: Mapping[str, int]) -> list[Stock]:
     return [Stock(machine=name, count=limits[name]) for name in names]
 
 
-def _machine(case: Case, name: str) -> Machine:
+def _machine(case: Simulation, name: str) -> Machine:
     return next(m for m in case.machines if m.id == name)
 
 
-def _limits(case: Case, fleet: Fleet, terms: Collection[Term]) -> dict[str, int]:
+def _limits(case: Simulation, fleet: Fleet, terms: Collection[Term]) -> dict[str, int]:
     """Return the most machines of each kind that may be added."""
     named: dict[str, int] = {}
     for s in fleet.stocks:
@@ -378,7 +386,7 @@ def _rented(
 
 
 def _ranked_sets(
-    case: Case, limits: Mapping[str, int], probability: float
+    case: Simulation, limits: Mapping[str, int], probability: float
 ) -> list[tuple[str, ...]]:
     """Return the `SETS` sets of rentals with the smallest cost without a queue; [] without any."""
     hourly = [k for k, m in enumerate(case.machines)
@@ -394,7 +402,7 @@ def _ranked_sets(
     return [tuple(case.machines[k].id for k in kinds) for _, kinds in ranked[:SETS]]
 
 
-def _cost_without_queue(case: Case, kinds: Sequence[int], can: Flags) -> tuple[int, float]:
+def _cost_without_queue(case: Simulation, kinds: Sequence[int], can: Flags) -> tuple[int, float]:
     """Return how many jobs these rentals cannot do, and what a month of the others costs [USD]."""
     price = np.where(can[:, kinds].T, case.run_costs[list(kinds)], np.inf)
     chosen = price.argmin(axis=0)
@@ -418,7 +426,7 @@ def _cost_without_queue(case: Case, kinds: Sequence[int], can: Flags) -> tuple[i
     return int((~able).sum()), cost
 
 
-def _eligible(case: Case, probability: float) -> Flags:
+def _eligible(case: Simulation, probability: float) -> Flags:
     """Return where a run alone is in time often enough, shape (jobs, kinds).
 
     A job that no kind can do in time may use the kinds that are in time most often.
@@ -440,7 +448,7 @@ class _Program:
     starts: first months of the periods, from 0.
     """
 
-    case: Case
+    case: Simulation
     limits: Mapping[str, int]
     added: tuple[int, ...]
     starts: tuple[int, ...]
@@ -512,7 +520,7 @@ class _Program:
 
 
 def _program(
-    case: Case, fleet: Fleet, horizon: Horizon, limits: dict[str, int], there: Sequence[Stock]
+    case: Simulation, fleet: Fleet, horizon: Horizon, limits: dict[str, int], there: Sequence[Stock]
 ) -> tuple[Stock, ...]:
     """Return the standing machines of the program's solution; () where it has none."""
     from scipy.optimize import Bounds, LinearConstraint, milp
@@ -600,7 +608,7 @@ def _is_better(then: Looked, now: Looked) -> bool:
     return then[1] < now[1] * CHEAPER or (then[1] <= now[1] and then[2] < now[2])
 
 
-def _least_cost(case: Case, stocks: Sequence[Stock]) -> float:
+def _least_cost(case: Simulation, stocks: Sequence[Stock]) -> float:
     """Return the mean cost of a month without any run: no fleet costs less [USD]."""
     return sum(
         s.count * held_cost(machine, max(case.months - s.from_month + 1, 1)) / case.months
@@ -610,7 +618,7 @@ def _least_cost(case: Case, stocks: Sequence[Stock]) -> float:
 
 
 def _neighbours(
-    case: Case, stocks: tuple[Stock, ...], limits: dict[str, int], fleet: Fleet
+    case: Simulation, stocks: tuple[Stock, ...], limits: dict[str, int], fleet: Fleet
 ) -> Iterator[tuple[Stock, ...]]:
     """Yield fleets that differ by one standing machine or by one kind of rental."""
     spare = _spare(case, stocks, limits)
@@ -635,7 +643,7 @@ def _neighbours(
                 yield more
 
 
-def _spare(case: Case, stocks: Sequence[Stock], limits: Mapping[str, int]) -> list[Stock]:
+def _spare(case: Simulation, stocks: Sequence[Stock], limits: Mapping[str, int]) -> list[Stock]:
     """Return the rentals that a fleet does not have, the cheapest `SPARE` of them."""
     there = {s.machine for s in stocks}
     kinds = [
@@ -646,7 +654,7 @@ def _spare(case: Case, stocks: Sequence[Stock], limits: Mapping[str, int]) -> li
     return [Stock(machine=m.id, count=limits[m.id]) for m in kinds]
 
 
-def _dearness(case: Case, machine: Machine) -> float:
+def _dearness(case: Simulation, machine: Machine) -> float:
     """Return the mean cost of the runs that a kind can do, against the cheapest kind for each."""
     k = case.machines.index(machine)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -655,7 +663,9 @@ def _dearness(case: Case, machine: Machine) -> float:
     return float(ratio[can].min()) if can.any() else math.inf
 
 
-def _allowed(case: Case, stocks: Sequence[Stock], limits: dict[str, int], fleet: Fleet) -> bool:
+def _allowed(
+    case: Simulation, stocks: Sequence[Stock], limits: dict[str, int], fleet: Fleet
+) -> bool:
     """Return whether a fleet keeps the limits of its kinds and of purchases."""
     counts: dict[str, int] = {}
     for s in stocks:
@@ -665,7 +675,7 @@ def _allowed(case: Case, stocks: Sequence[Stock], limits: dict[str, int], fleet:
     return within and (fleet.purchases_usd is None or paid <= fleet.purchases_usd)
 
 
-def purchases(case: Case, stocks: Sequence[Stock]) -> float:
+def purchases(case: Simulation, stocks: Sequence[Stock]) -> float:
     """Return what the bought machines of a fleet cost at first [USD]."""
     total = 0.0
     for s in stocks:

@@ -16,8 +16,8 @@ from typing import Final
 import numpy as np
 from scipy.special import ndtri
 
-from planner.capacity._months import Case, Simulated, simulate_all
-from planner.capacity._records import STANDING, Breaks, Horizon, Machine, NextMeasurement, Stock
+from planner.capacity._months import Simulated, Simulation, simulate_all
+from planner.capacity._records import STANDING, Breaks, Horizon, JobToMeasure, Machine, Stock
 from planner.capacity._search import Compared, held_cost, late_in_full, merged
 from planner.capacity._spend import MONTHS_PER_YEAR, monthly_capital
 from planner.core import Estimate, Floats, Text, paragraph, percent, plain
@@ -101,14 +101,19 @@ def breaks_first(
 
 
 def _late(
-    case: Case, small: Case, fleets: Sequence[tuple[Sequence[Stock], float]], limit: float
+    case: Simulation,
+    small: Simulation,
+    fleets: Sequence[tuple[Sequence[Stock], float]],
+    limit: float,
 ) -> list[tuple[bool, int]]:
     """Return whether each fleet is late at its factor of all runs, and the latest job."""
     worst = [late_in_full(case, simulated) for simulated in simulate_all(small, fleets)]
     return [(bool((w > limit + 1e-12).any()), int(np.argmax(w))) for w in worst]
 
 
-def _fix(case: Case, small: Case, stocks: Sequence[Stock], factor: float, limit: float) -> str:
+def _fix(
+    case: Simulation, small: Simulation, stocks: Sequence[Stock], factor: float, limit: float
+) -> str:
     """Return the cheapest single machine more that keeps the deadlines, in one sentence."""
     kinds = sorted(case.machines, key=lambda m: (m.term in STANDING, held_cost(m, case.months)
                                                  if m.term in STANDING else _price(m)))  # fmt: skip
@@ -244,8 +249,12 @@ def influences(model: _Model) -> tuple[Influence, ...]:
 
 
 def measure_next(
-    case: Case, model: _Model, stocks: Sequence[Stock], cost: Estimate, display: Display = DOLLARS
-) -> NextMeasurement | None:
+    case: Simulation,
+    model: _Model,
+    stocks: Sequence[Stock],
+    cost: Estimate,
+    display: Display = DOLLARS,
+) -> JobToMeasure | None:
     """Return the job whose time narrows the cost of a month most; None without any."""
     times = {name: d for name, d in model.inputs.items() if name != RUNS}
     if not times:
@@ -279,8 +288,8 @@ def measure_next(
         more=more,
         currency=display.currency,
     )
-    return NextMeasurement(sentence=paragraph(advice, narrows), job=job_name, before=cost,
-                           after=after)  # fmt: skip
+    return JobToMeasure(sentence=paragraph(advice, narrows), job=job_name, before=cost,
+                        after=after)  # fmt: skip
 
 
 def _width(of: Estimate) -> float:

@@ -14,5 +14,12 @@ from planner.catalog._combine import (
 )
 from planner.catalog._records import PRECISIONS, Accelerator, Catalog, Offer, Origin, Tariff
 from planner.catalog._rows import Parsed, Problem, csv_of, parse_csv, table_of
-from planner.catalog._schema import LIMITS, TABLE_NAMES, TABLES, Column, TableName, catalog_page
+from planner.catalog._schema import (
+    LIMITS,
+    TABLE_NAMES,
+    TABLES,
+    CatalogColumn,
+    TableName,
+    catalog_page,
+)
 from planner.catalog.live_offers import LiveOffers, has_library

@@ -19,7 +19,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from planner.catalog._records import PRECISIONS, Accelerator, Offer, Origin, Tariff
-from planner.catalog._schema import LIMITS, TABLES, CellKind, Column, TableName, peak_column
+from planner.catalog._schema import LIMITS, TABLES, CatalogColumn, CellKind, TableName, peak_column
 from planner.core import Text
 
 Value = str | float | int | date | tuple[str, ...] | None
@@ -35,7 +35,7 @@ class CellError(ValueError):
     """A cell that cannot be kept: the rest of a sentence that begins with the column's name."""
 
 
-def cell_value(column: Column, text: str) -> Value:
+def cell_value(column: CatalogColumn, text: str) -> Value:
     """Return the value of a cell; None (or no names) where it is empty.
 
     Raises:
@@ -60,7 +60,7 @@ def cell_value(column: Column, text: str) -> Value:
     return _READ[column.kind](column, text)
 
 
-def _text(column: Column, text: str) -> str:
+def _text(column: CatalogColumn, text: str) -> str:
     if text.startswith(FORMULA):
         raise CellError(
             Text(
@@ -84,11 +84,11 @@ def _text(column: Column, text: str) -> str:
     return text
 
 
-def _names(column: Column, text: str) -> tuple[str, ...]:
+def _names(column: CatalogColumn, text: str) -> tuple[str, ...]:
     return tuple(_text(column, part.strip()) for part in text.split(";") if part.strip())
 
 
-def _number(column: Column, text: str) -> float:
+def _number(column: CatalogColumn, text: str) -> float:
     if not _NUMBER.fullmatch(text):
         raise CellError(
             Text(
@@ -100,13 +100,13 @@ def _number(column: Column, text: str) -> float:
     return _in_range(column, float(text), text)
 
 
-def _whole(column: Column, text: str) -> int:
+def _whole(column: CatalogColumn, text: str) -> int:
     if not _WHOLE.fullmatch(text):
         raise CellError(Text("is {shown}, not a whole number.", shown=_shown(text)))
     return int(_in_range(column, float(text), text))
 
 
-def _in_range(column: Column, value: float, text: str) -> float:
+def _in_range(column: CatalogColumn, value: float, text: str) -> float:
     if not math.isfinite(value) or not column.low <= value <= column.high:
         raise CellError(
             Text(
@@ -120,7 +120,7 @@ def _in_range(column: Column, value: float, text: str) -> float:
     return value
 
 
-def _date(_: Column, text: str) -> date:
+def _date(_: CatalogColumn, text: str) -> date:
     match = _DATE.fullmatch(text)
     try:
         if match:
@@ -132,7 +132,7 @@ def _date(_: Column, text: str) -> date:
     )
 
 
-def _link(_: Column, text: str) -> str:
+def _link(_: CatalogColumn, text: str) -> str:
     if not _LINK.fullmatch(text):
         raise CellError(f"is {_shown(text)}, not an address. Begin it with https://.")
     return text
@@ -144,7 +144,7 @@ def _shown(text: str) -> str:
     return short if _NUMBER.fullmatch(short) else repr(short)
 
 
-_READ: Final[Mapping[CellKind, Callable[[Column, str], Value]]] = MappingProxyType(
+_READ: Final[Mapping[CellKind, Callable[[CatalogColumn, str], Value]]] = MappingProxyType(
     {
         "text": _text,
         "names": _names,

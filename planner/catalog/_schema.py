@@ -19,7 +19,7 @@ TABLE_NAMES: Final[tuple[TableName, ...]] = get_args(TableName)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Column:
+class CatalogColumn:
     """One column: its allowed values and meaning.
 
     `low` and `high` are the inclusive limits of a number; `pattern` must match a whole text, such
@@ -72,14 +72,14 @@ def peak_column(precision: str) -> str:
 
 _CHOICES: Final = {"Kind": get_args(Kind), "Terms": get_args(Terms), "Customer": get_args(Customer)}
 _COLUMNS: Final = [
-    (row.pop("table"), Column(**row))
+    (row.pop("table"), CatalogColumn(**row))
     for row in shipped_rows(
         __package__, "columns.csv", low=float, high=float, choices=_CHOICES.__getitem__,
         required=json.loads,
     )
 ]  # fmt: skip
 """The columns of `columns.csv`, which is beside this module."""
-TABLES: Final[Mapping[TableName, tuple[Column, ...]]] = MappingProxyType(
+TABLES: Final[Mapping[TableName, tuple[CatalogColumn, ...]]] = MappingProxyType(
     {name: tuple(column for table, column in _COLUMNS if table == name) for name in TABLE_NAMES}
 )
 """Table name (data/catalog/NAME.csv) -> its columns in the order of the file."""
@@ -114,12 +114,12 @@ def catalog_page() -> str:
     return "\n".join(parts) + "\n"
 
 
-def _table(name: TableName, columns: tuple[Column, ...]) -> list[str]:
+def _table(name: TableName, columns: tuple[CatalogColumn, ...]) -> list[str]:
     head = [f"## {TITLES[name]}", "", "| column | kind | unit | values | meaning |"]
     return [*head, "|---|---|---|---|---|", *(_line(column) for column in columns)]
 
 
-def _line(column: Column) -> str:
+def _line(column: CatalogColumn) -> str:
     needed = " required" if column.required else ""
     bounds = f"{column.low:g} to {column.high:g}" if column.high else ""
     example = f"like `{column.example}`" if column.example else ""

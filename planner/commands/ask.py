@@ -174,7 +174,7 @@ def compare_answer(
     for problem in answer.problems:
         words.note(f"Note: {problem}")
     if answer.answered.comparison is None:
-        raise words.RefusedError(NOTHING_LEFT)
+        raise words.NoAnswerError(NOTHING_LEFT)
     return answer
 
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from planner.commands import words
 from planner.commands.access import recorded
-from planner.core import Text
+from planner.core import Text, paragraph
 from planner.core.slugs import folder_slug
 from planner.importers import SOURCES, SourceError, Stated, commit, fact, files_from, header, read
 from planner.runs import RecordError
@@ -126,19 +126,9 @@ def _commit(options: argparse.Namespace, rows: Sequence[dict[str, Any]]) -> int:
     }
     recorded("import a set", folder_slug(options.set))
     done = commit(results / folder_slug(options.set), rows, {k: v for k, v in about.items() if v})
-    left_out = (
-        Text(" {stated:,} duplicates are left out.", stated=done.duplicates)
-        if done.duplicates
-        else ""
-    )
-    sys.stdout.write(
-        Text(
-            "{new:,} runs are new in {results}.{stated}\n",
-            new=done.new,
-            results=named(results / folder_slug(options.set)),
-            stated=left_out,
-        )
-    )
+    place = named(results / folder_slug(options.set))
+    new = Text("{new:,} runs are new in {results}.", new=done.new, results=place)
+    sys.stdout.write(f"{paragraph(new, done.left_out)}\n")
     return words.ANSWERED
 
 

@@ -64,7 +64,7 @@ class WrongWordsError(ValueError):
     """The question is invalid; the message has a line per problem."""
 
 
-class RefusedError(ValueError):
+class NoAnswerError(ValueError):
     """There is no data for an answer, or no file of it: the message says why."""
 
 
@@ -86,10 +86,10 @@ def write_report(out: Path, page: str, beside: Callable[[], Sequence[Path]] = tu
         write_whole(out, pdf_of(page) if out.suffix.lower() == ".pdf" else page)
         paths = [out, *beside()]
     except PdfError as error:
-        raise RefusedError(Text("No PDF was made. {error}", error=error)) from error
+        raise NoAnswerError(Text("No PDF was made. {error}", error=error)) from error
     except OSError as error:
         reason = error.strerror or error
-        raise RefusedError(
+        raise NoAnswerError(
             Text("{out} could not be written ({reason}). Choose another place.",
                  out=out, reason=reason)
         ) from error  # fmt: skip
@@ -212,7 +212,7 @@ def refuse(problems: Sequence[Problem]) -> None:
         WrongWordsError: names all problems.
     """
     if NO_RUN in problems:
-        raise RefusedError(NO_RUN.message)
+        raise NoAnswerError(NO_RUN.message)
     if problems:
         lines = "\n".join(f"- {p}" for p in problems)
         raise WrongWordsError(Text("This question cannot be answered:\n{lines}", lines=lines))

@@ -36,7 +36,7 @@ from planner.compare._candidates import (
     usual,
     wrong_in_form,
 )
-from planner.compare._influences import Tornado, tornado
+from planner.compare._influences import Influences, tornado
 from planner.compare._sentences import (
     assumed_lines,
     buying,
@@ -71,4 +71,4 @@ from planner.compare.rent_or_buy import (
     runs_at,
     utilisation_at,
 )
-from planner.compare.undecided import next_step, step_note, with_step
+from planner.compare.undecided import narrowing_runs, next_step, step_note, with_step

@@ -19,7 +19,7 @@ MOST_BARS: Final = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tornado:
+class Influences:
     """The inputs that move an answer, largest first; `unit` is that of the answer.
 
     With `compared` the answer is the difference of two options, else the cost of one.
@@ -32,7 +32,7 @@ class Tornado:
     influences: tuple[Influence, ...]
 
 
-def tornado(comparison: Comparison) -> Tornado | None:
+def tornado(comparison: Comparison) -> Influences | None:
     """Return the inputs that move the gap between the first two, or the cost of a single one."""
     priced = [r for r in comparison.answered if r.drawn is not None and r.drawn.cost is not None]
     if not priced:
@@ -54,7 +54,7 @@ def tornado(comparison: Comparison) -> Tornado | None:
     influences = sensitivity(answer, inputs)
     middle = {name: np.array([np.median(draws)]) for name, draws in inputs.items()}
     names = [r.candidate.label for r in pair]
-    return Tornado(
+    return Influences(
         title=Text("Cost of a run: {option}", option=names[0]) if second is None
         else Text("Extra cost of a run: {option} instead of {other}", option=names[1],
                   other=names[0]),

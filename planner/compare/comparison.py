@@ -43,7 +43,7 @@ NOTHING: Final = Known()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Drawn:
+class RowDraws:
     """Draws of one candidate: work on the hardware [s], wall time [s], cost of a run [USD].
 
     Shape (DRAWS,) each. `to_pay` is the money to be paid for the job [USD], see `to_pay_draws` of
@@ -87,7 +87,7 @@ class Row:
     tied: bool = False
     on_frontier: bool = False
     machines: int = 1
-    drawn: Drawn | None = None
+    drawn: RowDraws | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,6 +123,12 @@ class Comparison:
     def leader(self) -> Row | None:
         """The first in rank, whether decided or not."""
         return next(iter(self.answered), None)
+
+    def runs_in(self, per: str) -> float:
+        """Return the runs in a "run", a "month" or an "epoch"."""
+        if per == "month":
+            return self.question.assumed.runs_per_month
+        return 1.0 / (self.question.goal.epochs or 1) if per == "epoch" else 1.0
 
 
 def by_id(rows: Sequence[Row]) -> Mapping[str, Row]:

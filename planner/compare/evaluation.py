@@ -34,10 +34,10 @@ from planner.compare.comparison import (
     NOTHING,
     USUAL,
     Comparison,
-    Drawn,
     Limits,
     Question,
     Row,
+    RowDraws,
     by_id,
 )
 from planner.core import LEVEL, Basis, Estimate, Floats, Refusal, Text, or_refusal
@@ -59,7 +59,7 @@ from planner.cost import (
     wall_s,
 )
 from planner.epochs import START_NOT_INCLUDED, from_epoch_1, start_left_out
-from planner.job import Candidate, Fit, Order, Timed, parts_of, timed, work_draws
+from planner.job import Candidate, MemoryFit, Order, Timed, parts_of, timed, work_draws
 
 DECIDED: Final = 0.95
 LIKELY_IN_TIME: Final = 0.5
@@ -364,11 +364,11 @@ def busy_share(work_s: Floats, assumed: Assumptions) -> Floats:
     return np.asarray(utilisation_of(work_s, assumed.runs_per_month) + other)
 
 
-def _drawn(candidate: Candidate, done: Worked, assumed: Assumptions) -> Drawn:
+def _drawn(candidate: Candidate, done: Worked, assumed: Assumptions) -> RowDraws:
     """Return draws of time, cost and money to be paid of one candidate."""
     parts, work = done.parts, done.work_s
     if candidate.rental is not None:
-        return Drawn(
+        return RowDraws(
             work_s=work,
             wall_s=wall_draws(candidate, work),
             cost=cost_draws(candidate, work, assumed),
@@ -378,7 +378,7 @@ def _drawn(candidate: Candidate, done: Worked, assumed: Assumptions) -> Drawn:
     busy = float(np.median(busy_share(work, assumed)))
     machines = max(math.ceil(busy - 1e-9), 1) if candidate.way == "buy" else 1
     cost = cost_draws(candidate, work, assumed, machines)
-    return Drawn(
+    return RowDraws(
         work_s=work,
         wall_s=work,
         cost=cost,
@@ -389,7 +389,7 @@ def _drawn(candidate: Candidate, done: Worked, assumed: Assumptions) -> Drawn:
     )
 
 
-def _cost(candidate: Candidate, drawn: Drawn, basis: Basis) -> Estimate | Refusal:
+def _cost(candidate: Candidate, drawn: RowDraws, basis: Basis) -> Estimate | Refusal:
     if drawn.cost is None:
         return Refusal(
             reason=Text(
@@ -408,10 +408,10 @@ __all__ = [
     "NOTHING",
     "USUAL",
     "Comparison",
-    "Drawn",
     "Limits",
     "Question",
     "Row",
+    "RowDraws",
     "better",
     "busy_share",
     "by_id",
@@ -459,6 +459,8 @@ def _row(question: Question, candidate: Candidate) -> Row:
     row = or_refusal(candidate.label, lambda: row_of(question, candidate))
     if isinstance(row, Row):
         return row
-    fit = Fit(fits=None, need_bytes=None, have_bytes=None, at_least=False, sentence="Unknown.")
+    fit = MemoryFit(
+        fits=None, need_bytes=None, have_bytes=None, at_least=False, sentence="Unknown."
+    )
     refused = Timed(total=row, batch=None, fit=fit)
     return Row(candidate=candidate, timed=refused, time=row, cost=row)

@@ -20,7 +20,7 @@ from typing import Final
 import numpy as np
 
 from planner.compare.comparison import limits_phrase, machines, runs_a_month
-from planner.compare.evaluation import Comparison, Drawn, Row
+from planner.compare.evaluation import Comparison, Row, RowDraws
 from planner.core import HOUR_S, Estimate, Floats, Refusal, Text, paragraph, percent, plural
 from planner.cost import (
     DOLLARS,
@@ -290,7 +290,7 @@ def _break_even(
     return _use_of(runs, bought.drawn, use), runs
 
 
-def _month(owned: Owned, drawn: Drawn, runs: Floats, machines: Floats) -> Floats:
+def _month(owned: Owned, drawn: RowDraws, runs: Floats, machines: Floats) -> Floats:
     """Return buy(n) of the module's text for a machine count [USD]; all broadcast with draws."""
     used = runs * drawn.work_s / HOUR_S
     busy = used + drawn.other_hours_per_month
@@ -302,13 +302,15 @@ def _month(owned: Owned, drawn: Drawn, runs: Floats, machines: Floats) -> Floats
     return np.asarray(part * standing + used * busy_energy_per_hour(owned))
 
 
-def _machines(drawn: Drawn, runs: Floats) -> Floats:
+def _machines(drawn: RowDraws, runs: Floats) -> Floats:
     """Return the machines that the median draw keeps busy, at least 1; `runs` (counts, 1)."""
     busy = runs * np.median(drawn.work_s) / HOUR_S + drawn.other_hours_per_month
     return machines_for(busy / HOURS_PER_MONTH)
 
 
-def _runs_committed(runs: Floats, buy: tuple[Owned, Drawn], rent: tuple[Rental, Drawn]) -> Floats:
+def _runs_committed(
+    runs: Floats, buy: tuple[Owned, RowDraws], rent: tuple[Rental, RowDraws]
+) -> Floats:
     (owned, there), (hired, other) = buy, rent
     each_s = np.asarray(billed_s(hired, wall_s(hired, other.work_s)))
     filled = likely(hired.committed_hours_per_month) * HOUR_S / each_s
@@ -325,7 +327,7 @@ def _runs_committed(runs: Floats, buy: tuple[Owned, Drawn], rent: tuple[Rental, 
     return np.where(last > 0.0, beyond, within)
 
 
-def _use_of(runs: Floats, drawn: Drawn, plain: Estimate | Refusal) -> Estimate | Refusal:
+def _use_of(runs: Floats, drawn: RowDraws, plain: Estimate | Refusal) -> Estimate | Refusal:
     """Return runs as a share of the machine's hours; `plain` is the refusal where it never pays."""
     hours = runs * drawn.work_s / HOUR_S + drawn.other_hours_per_month
     share = hours / HOURS_PER_MONTH

@@ -40,6 +40,23 @@ NAMED: Final = 3
 LONG_MINUTES: Final = 120.0
 
 
+def narrowing_runs(rows: Sequence[Row]) -> dict[str, float]:
+    """Return the next places to measure, each with the widest interval that it narrows.
+
+    The width is sqrt(high/low), a factor either way. Rows whose job does not fit are left out.
+    """
+    widest: dict[str, float] = {}
+    for row in rows:
+        if not row.timed.measure_next or row.timed.fit.fits is False:
+            continue
+        time, run, factor = row.time, row.timed.next_run, 1.0
+        place = row.timed.measure_next if run is None else run.place
+        if isinstance(time, Estimate) and float(time.low) > 0.0:
+            factor = math.sqrt(float(time.high) / float(time.low))
+        widest[place] = max(widest.get(place, 1.0), factor)
+    return widest
+
+
 def undecided(comparison: Comparison) -> tuple[str, str]:
     """Return the options too close to the first, and the run that would rank them."""
     leader = comparison.leader

@@ -16,7 +16,7 @@ from types import MappingProxyType
 from typing import Any, NoReturn, Protocol, Self, TypeVar
 
 
-class Words(Protocol):
+class Translations(Protocol):
     """Translated templates of one language; `gettext.NullTranslations` is one."""
 
     def gettext(self, message: str, /) -> str:
@@ -45,11 +45,11 @@ class Text(str):
         """The values of the template's places by name; texts among them are `Text`s too."""
         return MappingProxyType(self._parameters)
 
-    def render(self, words: Words) -> str:
+    def render(self, words: Translations) -> str:
         """Return the sentence in another language, its parameters included."""
         return self._filled(words.gettext(self.template) if self.template else "", words)
 
-    def _filled(self, template: str, words: Words) -> str:
+    def _filled(self, template: str, words: Translations) -> str:
         values = {name: in_language(value, words) for name, value in self._parameters.items()}
         return template.format_map(values) if values else template
 
@@ -67,7 +67,7 @@ class _Plural(Text):
     many: str
     number: float
 
-    def render(self, words: Words) -> str:
+    def render(self, words: Translations) -> str:
         n = int(self.number) if self.number == int(self.number) else 2
         return self._filled(words.ngettext(self.template, self.many, n), words)
 
@@ -81,7 +81,7 @@ class _OfParameter(Text):
     __slots__ = ("parameter",)
     parameter: str
 
-    def render(self, words: Words) -> str:
+    def render(self, words: Translations) -> str:
         return str(in_language(self._parameters["sentence"], words))
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -93,7 +93,7 @@ class _Joined(Text):
 
     __slots__ = ()
 
-    def render(self, words: Words) -> str:
+    def render(self, words: Translations) -> str:
         return self.template.join(str(in_language(v, words)) for v in self._parameters.values())
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -147,7 +147,7 @@ def listed_words(names: Sequence[str]) -> Text:
     return Text("{names} and {last}", names=joined(", ", names[:-1]), last=names[-1])
 
 
-def in_language(value: object, words: Words) -> object:
+def in_language(value: object, words: Translations) -> object:
     """Return a parameter in another language where it is a `Text`, else unchanged."""
     return value.render(words) if isinstance(value, Text) else value
 

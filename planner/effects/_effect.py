@@ -37,6 +37,7 @@ from planner.core import (
     Refusal,
     Text,
     bad_seconds,
+    paragraph,
     percent,
     plain,
     plural,
@@ -300,7 +301,7 @@ def sentence_of(
         text = Text("{what}: an epoch takes {epoch}.", what=what, epoch=epoch)
     odd = max(pairs, key=lambda pair: pair.disagreement)
     why = _why(odd) if odd.disagreement > DIFFER else ""
-    return f"{text}{_range(by_batch)}{why}{_with(pairs)}"
+    return paragraph(text, _range(by_batch), why, _with(pairs))
 
 
 def value_in_words(value: Value) -> str:
@@ -320,7 +321,7 @@ def _with(pairs: Sequence[EffectPair]) -> str:
         )
         if before != after
     }
-    return Text(" With it changed {values}.", values=" and ".join(mixed.values())) if mixed else ""
+    return Text("With it changed {values}.", values=" and ".join(mixed.values())) if mixed else ""
 
 
 def _range(by_batch: Sequence[BatchEffect]) -> str:
@@ -331,7 +332,7 @@ def _range(by_batch: Sequence[BatchEffect]) -> str:
     least, most = (
         Text("{value:.2f} at batch {batch:,}", value=_value(end), batch=end.batch) for end in ends
     )
-    return Text(" Per epoch from {least} to {most}.", least=least, most=most)
+    return Text("Per epoch from {least} to {most}.", least=least, most=most)
 
 
 def _value(effect: BatchEffect) -> float:
@@ -342,7 +343,7 @@ def _why(pair: EffectPair) -> str:
     (trained, validated), (before, seen) = (_images(side) for side in (pair.changed, pair.base))
     where = "" if pair.batch is None else Text("at batch {batch}, ", batch=plain(pair.batch))
     return Text(
-        " The two answers differ because an epoch was not the same work "
+        "The two answers differ because an epoch was not the same work "
         "({where}{trained} images trained and {validated} validated against "
         "{before} and {seen}).",
         where=where,

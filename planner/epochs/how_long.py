@@ -24,6 +24,7 @@ from planner.core import (
     in_words,
     or_refusal,
     or_too_long,
+    paragraph,
     percent,
     plain,
     plural,
@@ -437,7 +438,7 @@ def how_long(
         epochs=epochs,
         baseline=base,
         answers=ranked,
-        sentence=f"{sentence(ranked, epochs, base)}{_without(len(without))}",
+        sentence=paragraph(sentence(ranked, epochs, base), _without(len(without))),
         undecided=undecided(list(zip(options, here, strict=True))),
         tied=tuple(tied(list(zip(options, here, strict=True)))),
         another_session=another_session,
@@ -520,7 +521,7 @@ def _fastest_first(
     totals: Sequence[tuple[Option, Estimate | Refusal]],
 ) -> list[tuple[Option, Estimate]]:
     good = [(o, t) for o, t in totals if isinstance(t, Estimate)]
-    return sorted(good, key=lambda known: float(known[1].value))
+    return sorted(good, key=lambda pair: float(pair[1].value))
 
 
 def is_rough(total: Estimate) -> bool:
@@ -539,10 +540,10 @@ def _rounded_total(total: Estimate) -> tuple[str, str, str]:
 
 
 def _without(count: int) -> str:
-    """Return the count of excluded runs in words, after a blank."""
+    """Return the count of excluded runs in words; "" without one."""
     if not count:
         return ""
-    return plural(count, " {count} suspect run is left out.", " {count} suspect runs are left out.")
+    return plural(count, "{count} suspect run is left out.", "{count} suspect runs are left out.")
 
 
 def chart_epochs(epochs: int) -> Floats:
@@ -598,6 +599,11 @@ def _pre_train_s(run: Run, first_epoch_s: float) -> float | None:
 def _in_words(run: Run) -> str:
     """Return the run as a refusal and the log name it."""
     return Text("the run{at_batch} on {system}", at_batch=_at_batch(run), system=run.system)
+
+
+def measured_epochs(option: Option) -> float:
+    """Return the measured epochs of an option, counted in epochs of the question; at least one."""
+    return (option.run.epochs_measured or 1) / timed_ratio(option)
 
 
 def timed_ratio(option: Option) -> float:

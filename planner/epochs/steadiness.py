@@ -27,7 +27,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import ArrayLike
 
-from planner.core import Floats, Text, bad_seconds, in_words, plural, speak_once
+from planner.core import Floats, Text, bad_seconds, in_words, paragraph, plural, speak_once
 
 CHANGE: Final = 0.20
 """Smaller changes are scatter or drift, covered by the interval [share]."""
@@ -199,7 +199,7 @@ def _sentence(times: Floats, segments: tuple[Segment, ...], hiccups: tuple[int, 
             "It takes {shortest} later epochs to see a change; {count} are known.",
             shortest=2 * SHORTEST,
         )
-    return f"{lead}{_aside(times, hiccups)}"
+    return paragraph(lead, _aside(times, hiccups))
 
 
 def _changes(segments: tuple[Segment, ...]) -> str:
@@ -223,12 +223,12 @@ def _aside(times: Floats, hiccups: tuple[int, ...]) -> str:
         return ""
     if len(hiccups) > 1:
         return Text(
-            " {hiccups} single epochs were more than 20 % off; single ones are not a change.",
+            "{hiccups} single epochs were more than 20 % off; single ones are not a change.",
             hiccups=len(hiccups),
         )
     ratio = times[hiccups[0] - 1] / np.median(times[1:])
     return Text(
-        " Epoch {hiccup} alone took {ratio:.2f} times as long as the others.",
+        "Epoch {hiccup} alone took {ratio:.2f} times as long as the others.",
         hiccup=hiccups[0],
         ratio=ratio,
     )

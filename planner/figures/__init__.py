@@ -15,9 +15,9 @@ from planner.figures._capacity import (
 )
 from planner.figures._compare import (
     BASIS_SYMBOLS,
-    Bar,
     Bounds,
     Spot,
+    TornadoBar,
     UseAxes,
     UseLine,
     bar_rows,
@@ -27,7 +27,7 @@ from planner.figures._compare import (
     tornado,
 )
 from planner.figures._curves import (
-    Points,
+    MeasuredPoints,
     ThroughputLine,
     TimeLine,
     epoch_times,
@@ -56,7 +56,7 @@ from planner.figures._explore import (
 from planner.figures._method import (
     Dot,
     Scale,
-    Share,
+    ShareLine,
     dots,
     efficiency,
     interval_of_epochs,
@@ -88,8 +88,8 @@ from planner.figures._steps_to_target import (
 from planner.figures._still import svg
 from planner.figures._tiles import (
     Card,
+    IntervalBar,
     Markup,
-    Range,
     Tile,
     card,
     cards,

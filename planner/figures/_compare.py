@@ -17,7 +17,7 @@ from planner.figures.frame import (
     HEIGHT,
     ChartSpec,
     Drawing,
-    Entry,
+    LegendEntry,
     Theme,
     escape,
     log_ticks,
@@ -78,55 +78,60 @@ class LabelPlace:
     side: int
 
 
-def places(
-    names: Sequence[str], crosses: Sequence[Cross], width: float, height: float
-) -> list[LabelPlace | None]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Screen:
+    """A chart as one screen shows it: size of its inside [px], and the marker of each name."""
+
+    width: float
+    height: float
+    crosses: Sequence[Cross]
+
+    def holds(self, box: Box) -> bool:
+        """Return whether the box is inside."""
+        across = box.left >= 0 and box.right <= self.width
+        return across and box.low >= 0 and box.high <= self.height
+
+
+def places(names: Sequence[str], screens: Sequence[Screen]) -> list[LabelPlace | None]:
     """Return a place for each name in turn, the first ones first; None where there is no room.
 
-    Args:
-        names: of each marker.
-        crosses: the markers with their bars.
-        width: of the chart's inside [px].
-        height: of the chart's inside [px].
+    It is free on every screen, else on the first one: the distance from the marker is the same.
     """
-    occupied = [box for cross in crosses for box in cross.boxes()]
+    occupied = [[box for cross in screen.crosses for box in cross.boxes()] for screen in screens]
     chosen: list[LabelPlace | None] = []
-    for name, cross in zip(names, crosses, strict=True):
-        free = next(
-            (
-                (place, box)
-                for place, box in _tries(name, cross)
-                if _inside(box, width, height) and not any(box.meets(t) for t in occupied)
-            ),
-            None,
-        )
-        if free is not None:
-            occupied.append(free[1])
-        chosen.append(free[0] if free else None)
+    for n, name in enumerate(names):
+        own = [screen.crosses[n] for screen in screens]
+        best: tuple[LabelPlace, list[Box]] | None = None
+        for place in _tries(own):
+            boxes = [_box(name, cross, place) for cross in own]
+            free = [
+                screen.holds(box) and not any(box.meets(t) for t in taken)
+                for screen, box, taken in zip(screens, boxes, occupied, strict=True)
+            ]
+            if free[0] and (best is None or all(free)):
+                best = place, boxes
+            if all(free):
+                break
+        for taken, box in zip(occupied, best[1] if best else (), strict=False):
+            taken.append(box)
+        chosen.append(best[0] if best else None)
     return chosen
 
 
-def _tries(name: str, cross: Cross) -> list[tuple[LabelPlace, Box]]:
+def _tries(own: Sequence[Cross]) -> list[LabelPlace]:
+    """Return the places beside a marker, nearest first, and at the ends of its bars."""
     near = [(side * across, above * up, side) for across, up in _AWAY for side, above in _SIDES]
-    ends = [
-        (0.0, cross.high - cross.y + LINE / 2 + 3, 0),
-        (0.0, cross.low - cross.y - LINE / 2 - 3, 0),
-        (cross.right - cross.x + 5, 0.0, 1),
-        (cross.left - cross.x - 5, 0.0, -1),
+    ends = [  # of a bar up or down: one across has another length on each screen
+        (0.0, max(c.high - c.y for c in own) + LINE / 2 + 3, 0),
+        (0.0, min(c.low - c.y for c in own) - LINE / 2 - 3, 0),
     ]
-    tried = [*near[:8], *ends, *near[8:]]
-    return [(LabelPlace(across=x, up=y, side=side), _box(name, cross, x, y, side))
-            for x, y, side in tried]  # fmt: skip
+    return [LabelPlace(across=x, up=y, side=s) for x, y, s in (*near[:8], *ends, *near[8:])]
 
 
-def _box(name: str, cross: Cross, across: float, up: float, side: int) -> Box:
-    wide, x, y = LETTER * len(name), cross.x + across, cross.y + up
-    left = x - wide * (1 - side) / 2
+def _box(name: str, cross: Cross, place: LabelPlace) -> Box:
+    wide, x, y = LETTER * len(name), cross.x + place.across, cross.y + place.up
+    left = x - wide * (1 - place.side) / 2
     return Box(left=left, right=left + wide, low=y - LINE / 2, high=y + LINE / 2)
-
-
-def _inside(box: Box, width: float, height: float) -> bool:
-    return box.left >= 0 and box.right <= width and box.low >= 0 and box.high <= height
 
 
 _DASHES: Final = {"rent": "solid", "buy": "dash", "own": "dot"}
@@ -171,12 +176,14 @@ def rent_or_buy(lines: Sequence[UseLine], axes: UseAxes, theme: Theme) -> ChartS
         style = {"color": theme.quiet, "dash": "dot", "width": 1}
         drawing.line(np.array([value, value]), _ends(lines, top, axes), line=style,
                      hoverinfo="skip", name="pays off")  # fmt: skip
-        drawing.legend(Entry(words="buying pays off from here", dash="dot", width=1.0),
-                       Entry(words="its 90 % interval", shade=0.16))  # fmt: skip
+        drawing.legend(LegendEntry(words="buying pays off from here", dash="dot", width=1.0),
+                       LegendEntry(words="its 90 % interval", shade=0.16))  # fmt: skip
     for line in lines:
         _draw(drawing, line, axes)
     ways = {line.way for line in lines}
-    drawing.legend(*(Entry(words=_WAYS[w], dash=d) for w, d in _DASHES.items() if w in ways), BAND)
+    drawing.legend(
+        *(LegendEntry(words=_WAYS[w], dash=d) for w, d in _DASHES.items() if w in ways), BAND
+    )
     drawing.x = {"title": axes.x_title, "range": [0.0, right]}
     drawing.x |= {"tickformat": ".0%"} if axes.per_cent else {"tickformat": ",~r"}
     drawing.y = {"title": axes.y_title, "range": [0.0, 1.12 * top], "tickformat": ",~r"}
@@ -221,12 +228,11 @@ BASIS_SYMBOLS: Final = {
     "published": ("triangle-down", "\u25bc"),
 }
 """Marker of each basis, and its sign in the legend."""
-_BAR: Final = Entry(words="90 % interval", width=1.5)
-_WIDE: Final = 420.0
-"""Width of the chart's inside that names are placed for [px]: that of a telephone held across."""
-_INSIDE: Final = HEIGHT - 190.0
+_BAR: Final = LegendEntry(words="90 % interval", width=1.5)
+_SCREENS: Final = ((420.0, HEIGHT - 190.0), (1020.0, HEIGHT - 146.0))
+"""Insides that names are placed for [px]: of a telephone held across, and at a desk."""
 _LEAST: Final = 1e-9
-_NEAR: Final = 45.0
+_NEAR: Final = 30.0
 """Further off than this a name has a line to its marker [px]."""
 
 
@@ -277,11 +283,11 @@ def time_cost(
         _spot(drawing, spot, size, currency)
     _names(drawing, spots, size)
     used = [b for b in BASIS_SYMBOLS if any(s.basis == b for s in spots)]
-    drawing.legend(*(Entry(words=b, symbol=BASIS_SYMBOLS[b][0]) for b in used), _BAR)
+    drawing.legend(*(LegendEntry(words=b, symbol=BASIS_SYMBOLS[b][0]) for b in used), _BAR)
     if sum(s.front for s in spots) > 1:
-        drawing.legend(Entry(words="best trade-offs", dash="dash", width=1.0))
+        drawing.legend(LegendEntry(words="best trade-offs", dash="dash", width=1.0))
     if words := grey_words(bounds):
-        drawing.legend(Entry(words=words, shade=0.16))
+        drawing.legend(LegendEntry(words=words, shade=0.16))
     return drawing.figure()
 
 
@@ -348,8 +354,12 @@ def _region(drawing: Drawing, x: tuple[float, float], y: tuple[float, float]) ->
 
 
 def _names(drawing: Drawing, spots: Sequence[Spot], size: float) -> None:
-    crosses = [_cross(drawing, s, size) for s in spots]
-    label_places = places([s.short for s in spots], crosses, _WIDE, _INSIDE)
+    screens = [
+        Screen(width=width, height=height,
+               crosses=[_cross(drawing, s, size, width, height) for s in spots])
+        for width, height in _SCREENS
+    ]  # fmt: skip
+    label_places = places([s.short for s in spots], screens)
     for spot, place in zip(spots, label_places, strict=True):
         if place is not None:
             colour = drawing.theme.quiet if spot.late else drawing.theme.words(spot.slot)
@@ -371,9 +381,9 @@ def _beside(place: LabelPlace, colour: str) -> dict[str, Any]:
             "arrowwidth": 1, "arrowcolor": rgba(colour, 0.5)}  # fmt: skip
 
 
-def _cross(drawing: Drawing, spot: Spot, size: float) -> Cross:
-    x, left, right = (_pixel(t / size, drawing.x["range"], _WIDE) for t in spot.time)
-    y, low, high = (_pixel(c, drawing.y["range"], _INSIDE) for c in spot.cost)
+def _cross(drawing: Drawing, spot: Spot, size: float, width: float, height: float) -> Cross:
+    x, left, right = (_pixel(t / size, drawing.x["range"], width) for t in spot.time)
+    y, low, high = (_pixel(c, drawing.y["range"], height) for c in spot.cost)
     return Cross(x=x, y=y, left=left, right=right, low=low, high=high)
 
 
@@ -399,7 +409,7 @@ _LEFT: Final = -56
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Bar:
+class TornadoBar:
     """The answer with one input at its 5th (`low`) and its 95th percentile (`high`)."""
 
     label: str
@@ -407,7 +417,7 @@ class Bar:
     high: float
 
 
-def bar_rows(bars: Sequence[Bar], unit: str) -> list[Record]:
+def bar_rows(bars: Sequence[TornadoBar], unit: str) -> list[Record]:
     """Return the bars as rows of a table, the values in `unit`."""
     return [
         {
@@ -420,12 +430,12 @@ def bar_rows(bars: Sequence[Bar], unit: str) -> list[Record]:
 
 
 def tornado(
-    bars: Sequence[Bar], base: float, title: str, theme: Theme, *, compared: bool
+    bars: Sequence[TornadoBar], base: float, title: str, theme: Theme, *, compared: bool
 ) -> ChartSpec:
     """Return bars from the widest down; `compared` marks 0, where the two options cost the same."""
     drawing = Drawing(theme, height=_AROUND + PITCH * len(bars))
-    drawing.legend(Entry(words="input at its low end (5 %)", slot=0, width=9.0),
-                   Entry(words="at its high end (95 %)", slot=1, width=9.0))  # fmt: skip
+    drawing.legend(LegendEntry(words="input at its low end (5 %)", slot=0, width=9.0),
+                   LegendEntry(words="at its high end (95 %)", slot=1, width=9.0))  # fmt: skip
     top = len(bars) - 1
     for place, bar in enumerate(bars):
         _tornado_bar(drawing, bar, base, top - place)
@@ -439,7 +449,7 @@ def tornado(
     return drawing.figure()
 
 
-def _tornado_bar(drawing: Drawing, bar: Bar, base: float, y: float) -> None:
+def _tornado_bar(drawing: Drawing, bar: TornadoBar, base: float, y: float) -> None:
     font = {"color": drawing.theme.text, "size": 12}
     drawing.note(bar.label, x=0, xref="paper", xanchor="left", xshift=_LEFT, y=y, yshift=14,
                  font=font, bgcolor=drawing.theme.background, borderpad=1)  # fmt: skip

@@ -19,7 +19,7 @@ from planner.figures.frame import (
     SYMBOLS,
     ChartSpec,
     Drawing,
-    Entry,
+    LegendEntry,
     Theme,
     batch_axis,
     escape,
@@ -36,7 +36,7 @@ _OFF: Final = "batch %{x:,}<br>%{y:+.2f} % of the fitted step time"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Points:
+class MeasuredPoints:
     """Measured points: batch [samples], throughput [samples/s], all of shape (n,).
 
     `residuals` are relative, NaN without a fit; `flags` are those of each point, empty without any;
@@ -64,8 +64,8 @@ class ThroughputLine:
     short: str
     device_kind: str
     slot: int
-    measured: Points
-    left_out: Points
+    measured: MeasuredPoints
+    left_out: MeasuredPoints
     batch: Floats
     value: Floats
     low: Floats
@@ -108,15 +108,15 @@ def throughput(lines: Sequence[ThroughputLine], theme: Theme, *, log: bool) -> C
     return drawing.figure()
 
 
-_DID_NOT_FIT: Final = Entry(words="did not fit into memory", symbol="x")
+_DID_NOT_FIT: Final = LegendEntry(words="did not fit into memory", symbol="x")
 
 
-def _speed_legend(lines: Sequence[ThroughputLine]) -> list[Entry]:
+def _speed_legend(lines: Sequence[ThroughputLine]) -> list[LegendEntry]:
     """Return what markers and dashes mean, those that are drawn."""
     kinds = kind_entries({x.device_kind for x in lines})
     return [
         MEASURED,
-        *(kinds or [Entry(words="fit")]),
+        *(kinds or [LegendEntry(words="fit")]),
         *([SUSPECT] if any(any(x.measured.flags) for x in lines) else []),
         *([LEFT_OUT] if any(x.left_out.batch.size for x in lines) else []),
         *([_DID_NOT_FIT] if any(math.isfinite(x.too_large) for x in lines) else []),
@@ -134,7 +134,7 @@ def residuals(lines: Sequence[ThroughputLine], theme: Theme) -> ChartSpec:
     drawing.y = {"title": "measured against fit (%)", "zeroline": True,
                  "zerolinecolor": theme.quiet, "exponentformat": "none"}  # fmt: skip
     drawing.legend(*(
-        Entry(words=x.label, symbol=SYMBOLS[x.device_kind], slot=x.slot) for x in with_fit
+        LegendEntry(words=x.label, symbol=SYMBOLS[x.device_kind], slot=x.slot) for x in with_fit
     ))  # fmt: skip
     values = [np.r_[x.measured.residuals, x.left_out.residuals] for x in with_fit]
     if np.nanmax(100 * np.abs(np.concatenate(values or [np.zeros(1)]))) < LEAST_SCALE_PERCENT:
@@ -142,7 +142,9 @@ def residuals(lines: Sequence[ThroughputLine], theme: Theme) -> ChartSpec:
     return drawing.figure()
 
 
-def _points(drawing: Drawing, line: ThroughputLine, points: Points, y: Floats, hover: str) -> None:
+def _points(
+    drawing: Drawing, line: ThroughputLine, points: MeasuredPoints, y: Floats, hover: str
+) -> None:
     if not np.isfinite(y).any():
         return
     out = points is line.left_out
@@ -158,7 +160,7 @@ def _points(drawing: Drawing, line: ThroughputLine, points: Points, y: Floats, h
     )
 
 
-def _further(points: Points) -> list[str]:
+def _further(points: MeasuredPoints) -> list[str]:
     """Return the memory and the flag of each point, as lines of its hover text."""
     memory = points.memory_gb or (None,) * len(points.flags)
     return [
@@ -243,10 +245,10 @@ def total_time(lines: Sequence[TimeLine], epochs: int, theme: Theme, *, log: boo
     return drawing.figure()
 
 
-_LAST: Final = Entry(words="last measured epoch", symbol="circle")
+_LAST: Final = LegendEntry(words="last measured epoch", symbol="circle")
 
 
-def _time_legend(lines: Sequence[TimeLine]) -> list[Entry]:
+def _time_legend(lines: Sequence[TimeLine]) -> list[LegendEntry]:
     """Return what markers, bands and dashes mean, those that are drawn."""
     wide = any(bool((x.high > x.low).any()) for x in lines)
     return [

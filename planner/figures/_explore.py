@@ -221,17 +221,19 @@ def _points(
             continue
         colour = _colour(drawing.theme, cloud, code)
         visible = "legendonly" if name and name in cloud.hidden else True
-        same = {"legendgroup": name, "showlegend": False, "visible": visible}
-        if name and name not in named:
-            named.add(name)
+        marker = {"color": colour, "size": _size(cloud, part), "opacity": _opacity(cloud)}
+        marker |= _shapes(cloud, part, colour)
+        first = bool(name) and name not in named
+        named.add(name)
+        own = first and not cloud.panels and isinstance(marker["symbol"], str)  # its own entry
+        if first and not own:
             symbol = _own_symbol(cloud, hue)
             _legend_entry(drawing, name, colour, symbol, group=name, visible=visible)
         if lines:
             _lines(drawing, cloud, part, at, colour=colour, name=name, visible=visible)
-        marker = {"color": colour, "size": _size(cloud, part), "opacity": _opacity(cloud)}
         drawing.points(
-            cloud.x[part], cloud.y[part], **_looks(cloud, part), **at.axes, **same,
-            name=escape(_short(name)), marker=marker | _shapes(cloud, part, colour),
+            cloud.x[part], cloud.y[part], **_looks(cloud, part), **at.axes, marker=marker,
+            name=escape(_short(name)), legendgroup=name, showlegend=own, visible=visible,
         )  # fmt: skip
 
 
@@ -291,7 +293,8 @@ def _shapes(cloud: Cloud, part: Indices, colour: str | None) -> dict[str, Any]:
     shapes = np.full(part.size, MARKERS[0], dtype=object) if names is None else names.astype(object)
     shapes[suspect] = [f"{name}-open" for name in shapes[suspect]]
     if not suspect.any():
-        return {"symbol": shapes.astype(str)}
+        alike = bool((shapes == shapes[0]).all())
+        return {"symbol": str(shapes[0]) if alike else shapes.astype(str)}
     line = {"width": np.where(suspect, 2, 0)} | ({} if colour is None else {"color": colour})
     return {"symbol": shapes.astype(str), "line": line}
 
@@ -366,15 +369,17 @@ def _curve(drawing: Drawing, curve: CloudCurve, cloud: Cloud, at: _Place) -> Non
     same = {**at.axes, "legendgroup": group, "showlegend": False, "visible": visible}
     good = np.isfinite(curve.low) & np.isfinite(curve.high)
     if good.sum() > 1:
-        edge = {"line": {"width": 0, "color": colour}, "hoverinfo": "skip", **same}
-        drawing.line(curve.x[good], curve.high[good], **edge)
-        drawing.line(curve.x[good], curve.low[good], **edge, fill="tonexty",
-                     fillcolor=rgba(colour, 0.12))  # fmt: skip
+        drawing.line(
+            np.concatenate([curve.x[good], curve.x[good][::-1]]),
+            np.concatenate([curve.high[good], curve.low[good][::-1]]), **same,
+            line={"width": 0, "color": colour}, hoverinfo="skip", fill="toself",
+            fillcolor=rgba(colour, 0.12),
+        )  # fmt: skip
+    inside = (curve.x > curve.smallest) & (curve.x < curve.largest)
     within = (curve.x >= curve.smallest) & (curve.x <= curve.largest)
-    parts = ((within, "solid"), (curve.x <= curve.smallest, "dash"),
-             (curve.x >= curve.largest, "dash"))  # fmt: skip
-    for part, dash in parts:
-        drawing.line(curve.x[part], curve.value[part], name=escape(curve.label), **same,
+    for part, dash in ((within, "solid"), (~inside, "dash")):  # as few traces as may be
+        values = np.where(part, curve.value, np.nan)
+        drawing.line(curve.x, values, name=escape(curve.label), **same,
                      line={"color": colour, "width": 2, "dash": dash},
                      hovertemplate=f"{escape(curve.label)}<br>fit: %{{y:,.4g}}<extra></extra>",
                      )  # fmt: skip
@@ -384,19 +389,23 @@ def _boxes(drawing: Drawing, cloud: Cloud, inside: Indices, at: _Place) -> None:
     """Draw quartiles, and whiskers to the last point within 1.5 of their distance."""
     if cloud.group is None:
         return
-    groups = cloud.group[inside]
-    for place in np.unique(groups[groups >= 0]):
-        values = cloud.y[inside][groups == place]
-        low, middle, high = (float(q) for q in np.quantile(values, (0.25, 0.5, 0.75)))
-        reach = 1.5 * (high - low)
-        within = values[(values >= low - reach) & (values <= high + reach)]
-        colour = drawing.theme.text
-        drawing.trace(
-            type="box", x=[int(place)], q1=[low], median=[middle], q3=[high],
-            lowerfence=[float(within.min())], upperfence=[float(within.max())], width=0.72,
-            line={"color": colour, "width": 1.5}, fillcolor=rgba(drawing.theme.quiet, 0.12),
-            showlegend=False, name=escape(cloud.groups[place]), hoverinfo="skip", **at.axes,
-        )  # fmt: skip
+    groups, values = cloud.group[inside], cloud.y[inside]
+    places = np.unique(groups[groups >= 0])
+    boxes = np.array([_box(place, values[groups == place]) for place in places]).reshape(-1, 6)
+    names = ("x", "q1", "median", "q3", "lowerfence", "upperfence")
+    drawing.trace(
+        type="box", width=0.72, line={"color": drawing.theme.text, "width": 1.5},
+        fillcolor=rgba(drawing.theme.quiet, 0.12), showlegend=False, hoverinfo="skip", **at.axes,
+        **dict(zip(names, boxes.T, strict=True)),
+    )  # fmt: skip
+
+
+def _box(place: float, values: Floats) -> tuple[float, ...]:
+    """Return place, quartiles and ends of the whiskers."""
+    low, middle, high = (float(q) for q in np.quantile(values, (0.25, 0.5, 0.75)))
+    reach = 1.5 * (high - low)
+    within = values[(values >= low - reach) & (values <= high + reach)]
+    return place, low, middle, high, float(within.min()), float(within.max())
 
 
 def symbol_names(names: Sequence[str], without: str = "") -> list[str]:
@@ -420,7 +429,7 @@ def _symbol_note(drawing: Drawing, cloud: Cloud) -> None:
                      xanchor="left", y=0, yref="paper", yanchor="top",
                      yshift=-62 if not cloud.groups else -122,
                      font={"color": drawing.theme.quiet, "size": 12})  # fmt: skip
-        drawing.layout["margin"]["b"] += 26
+        drawing.layout["margin"]["b"] += 26 if cloud.groups else 38
 
 
 def _own_symbol(cloud: Cloud, hue: int) -> str:
@@ -457,7 +466,8 @@ def _axes(drawing: Drawing, cloud: Cloud, axes: CloudAxes, rows: int, across: in
                     "activecolor": drawing.theme.text},  # beside the legend, not on it
         "newselection": {"line": {"color": drawing.theme.colours[0], "width": 1.5}},
         "activeselection": {"fillcolor": drawing.theme.colours[0], "opacity": 0.08},
-        "margin": {"l": 70, "r": 44, "t": 40, "b": 60 if not cloud.groups else 120},
+        "margin": {"l": _left(cloud.y, log=axes.log_y), "r": 44, "t": 40,
+                   "b": 120 if cloud.groups else 48},
     }  # fmt: skip
     wide, high = (1.0 - _GAP * (across - 1)) / across, (1.0 - 0.13 * (rows - 1)) / rows
     for panel in range(several):
@@ -482,6 +492,12 @@ def _axes(drawing: Drawing, cloud: Cloud, axes: CloudAxes, rows: int, across: in
     _symbol_note(drawing, cloud)
     if axes.brush:
         drawing.layout["selections"] = [_selection(axes)]
+
+
+def _left(values: Floats, *, log: bool) -> int:
+    """Return the width of the ticks and the title of y [px]: long numbers need more."""
+    largest = float(values.max()) if values.size else 0.0
+    return 70 if log else max(70, 40 + round(7.0 * len(f"{largest:,.0f}")))
 
 
 def _title(drawing: Drawing, text: str) -> dict[str, Any]:

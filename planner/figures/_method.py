@@ -29,7 +29,7 @@ MOST_Z: Final = 40.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Share:
+class ShareLine:
     """A value with its interval over epochs or devices, all in per cent and of shape (n,).
 
     `value` is NaN where there is no answer; values above `largest` were not measured.
@@ -45,7 +45,7 @@ class Share:
     largest: float
 
 
-def interval_of_epochs(lines: Sequence[Share], epochs: int, theme: Theme) -> ChartSpec:
+def interval_of_epochs(lines: Sequence[ShareLine], epochs: int, theme: Theme) -> ChartSpec:
     """Return the interval of the total of N epochs [%], the narrowest line last."""
     drawing = Drawing(theme, height=LEAST_HEIGHT)
     for line in lines:
@@ -63,7 +63,7 @@ def interval_of_epochs(lines: Sequence[Share], epochs: int, theme: Theme) -> Cha
     return drawing.figure()
 
 
-def efficiency(lines: Sequence[Share], theme: Theme) -> ChartSpec:
+def efficiency(lines: Sequence[ShareLine], theme: Theme) -> ChartSpec:
     """Return scaling efficiency [%] over devices; 100 % is perfect, grey dashes are unmeasured."""
     drawing = Drawing(theme, height=LEAST_HEIGHT)
     ends = [float(v) for line in lines for v in line.x[[0, -1]]]
@@ -117,7 +117,7 @@ def unlike_neighbours(batch: Floats, z: Floats, odd: int, limit: float, theme: T
     return drawing.figure()
 
 
-def _measured(drawing: Drawing, lines: Sequence[Share]) -> None:
+def _measured(drawing: Drawing, lines: Sequence[ShareLine]) -> None:
     """A marker where the measured epochs end, as on the chart of totals."""
     for line in lines[:1]:
         drawing.points(
@@ -128,7 +128,7 @@ def _measured(drawing: Drawing, lines: Sequence[Share]) -> None:
         )
 
 
-def _devices(drawing: Drawing, line: Share) -> None:
+def _devices(drawing: Drawing, line: ShareLine) -> None:
     colour, name = drawing.theme.colour(line.slot), escape(line.label)
     drawing.band(line.x, line.low, line.high, colour=colour, name=name)
     inside = line.x <= line.largest
@@ -144,7 +144,7 @@ def _devices(drawing: Drawing, line: Share) -> None:
                    marker={"color": colour, "size": 8})  # fmt: skip
 
 
-def _last(line: Share) -> float:
+def _last(line: ShareLine) -> float:
     finite = line.value[np.isfinite(line.value)]
     return float(finite[-1]) if finite.size else 100.0
 

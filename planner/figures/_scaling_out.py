@@ -1,7 +1,7 @@
 """Charts of Scaling out: steps and efficiency by device count, shares, driver, uneven workers."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
@@ -16,7 +16,7 @@ from planner.figures.frame import (
     PERFECT,
     ChartSpec,
     Drawing,
-    Entry,
+    LegendEntry,
     Theme,
     batch_axis,
     escape,
@@ -25,7 +25,7 @@ from planner.figures.frame import (
 )
 
 _DASHES: Final = ("solid", "dash", "dot", "dashdot", "longdash")
-_OUTSIDE: Final = Entry(words="outside the interval", symbol="circle-open")
+_OUTSIDE: Final = LegendEntry(words="outside the interval", symbol="circle-open")
 """A measured point that the interval of its fit misses."""
 _SYMBOLS: Final = ("circle", "square", "diamond", "cross", "triangle-up")
 
@@ -84,7 +84,12 @@ def step_by_devices(lines: Sequence[CountLine], theme: Theme) -> ChartSpec:
 
 
 def efficiency_by_devices(lines: Sequence[CountLine], theme: Theme) -> ChartSpec:
-    """Return efficiencies [%] against the device count, with perfect scaling at 100 %."""
+    """Return efficiencies [1] against the device count, with perfect scaling at 100 %."""
+    lines = [
+        replace(x, value=100.0 * x.value, low=100.0 * x.low, high=100.0 * x.high,
+                points=100.0 * x.points)
+        for x in lines
+    ]  # fmt: skip
     drawing = _drawn(lines, theme, "%{y:.0f} %")
     ends = [x.devices for x in lines] or [np.ones(1)]
     limits = np.array([min(e.min() for e in ends), max(e.max() for e in ends)])
@@ -123,7 +128,8 @@ def step_by_batch(lines: Sequence[StepLine], theme: Theme, crossover: float | No
                        marker={"color": colour, "size": 9, "symbol": _SYMBOLS[line.slot % 5]},
                        hovertemplate="<b>%{fullData.name}</b><br>batch %{x:,}: %{y:.3~g} s"
                        "<extra>measured</extra>")  # fmt: skip
-    drawing.legend(MEASURED, Entry(words="fit"))
+    seen = any(x.measured.size for x in lines)
+    drawing.legend(*([MEASURED] if seen else []), LegendEntry(words="fit"))
     sizes = np.concatenate([x.batch for x in lines] or [np.array([1.0, 1024.0])])
     drawing.x = batch_axis(float(sizes.min()), float(sizes.max()))
     drawing.y = _seconds([x.value for x in lines] + [x.points for x in lines])
@@ -155,7 +161,11 @@ def memory_of_cuts(of: Cuts, theme: Theme) -> ChartSpec:
                      hovertemplate=f"<b>%{{x}}</b><br>{name} %{{y:,.3~g}} GB, bubble "
                      "%{customdata:.1f} %<extra></extra>")  # fmt: skip
     drawing.x = {"title": "tensor x pipeline x data", "type": "category"}
-    top = max(2.0 * of.memory_gb, float((of.state_gb + of.activations_gb).min()) * 1.2)
+    whole = of.state_gb + of.activations_gb
+    top = max(2.0 * of.memory_gb, float(whole.min()) * 1.2)
+    for name, size in zip(of.names, whole, strict=True):
+        if size > top:  # the bar ends at the edge of the chart
+            drawing.note(f"{size:,.0f} GB", x=name, y=top, yanchor="bottom")
     drawing.y = {"title": "memory of a device (GB)", "range": [0, top]}
     drawing.level(of.memory_gb, f"{of.memory_gb:,.0f} GB")
     drawing.layout = {"barmode": "stack"}
@@ -201,7 +211,7 @@ def stated_order(places: Sequence[Place], batches: Sequence[int], theme: Theme) 
             hovertemplate=f"<b>{escape(of.name)}</b><br>batch {of.batch}: {where}<extra></extra>",
         )  # fmt: skip
     drawing.legend(*[
-        Entry(words=of.name, symbol=_SYMBOLS[of.slot % 5], slot=of.slot)
+        LegendEntry(words=of.name, symbol=_SYMBOLS[of.slot % 5], slot=of.slot)
         for of in sorted(places, key=lambda of: of.slot)
     ])  # fmt: skip
     lowest = max((of.last for of in places), default=1)
@@ -278,8 +288,10 @@ def _drawn(lines: Sequence[CountLine], theme: Theme, unit: str) -> Drawing:
     far = any(bool((x.devices > x.most).any()) for x in lines)
     wide = any(bool((x.high > x.low).any()) for x in lines)
     missed = any(bool(x.outside.any()) for x in lines)
-    drawing.legend(MEASURED, *([_OUTSIDE] if missed else []), Entry(words="fit"),
-                   *([BAND] if wide else []), *([BEYOND] if far else []))  # fmt: skip
+    seen = any(x.measured.size for x in lines)
+    drawing.legend(*([MEASURED] if seen else []), *([_OUTSIDE] if missed else []),
+                   LegendEntry(words="fit"), *([BAND] if wide else []),
+                   *([BEYOND] if far else []))  # fmt: skip
     drawing.x = _devices_axis(lines)
     return drawing
 

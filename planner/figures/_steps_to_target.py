@@ -12,7 +12,7 @@ from planner.figures.frame import (
     LEAST_HEIGHT,
     ChartSpec,
     Drawing,
-    Entry,
+    LegendEntry,
     Theme,
     batch_axis,
     escape,
@@ -30,13 +30,13 @@ _NAMED: Final = 0.14
 _ROW: Final = 16
 """Pixels between two rows of names."""
 _NAMES: Final = ("perfect", "diminishing", "maximal")
-_MEDIAN_OF_RUNS: Final = Entry(words="median of published runs", symbol="circle")
-_FASTEST_TO_SLOWEST: Final = Entry(words="fastest to slowest run", width=1.0)
-_MEDIAN: Final = Entry(words="median at the best learning rate", symbol="circle")
-_SEED: Final = Entry(words="one seed", symbol="circle-open")
-_PERFECT: Final = Entry(words="perfect scaling", dash="dash", width=1.0)
-_BORDER: Final = Entry(words="90 % interval of a border", shade=0.25)
-_BEST: Final = Entry(words="best batch", symbol="star")
+_MEDIAN_OF_RUNS: Final = LegendEntry(words="median of published runs", symbol="circle")
+_FASTEST_TO_SLOWEST: Final = LegendEntry(words="fastest to slowest run", width=1.0)
+_MEDIAN: Final = LegendEntry(words="median at the best learning rate", symbol="circle")
+_SEED: Final = LegendEntry(words="one seed", symbol="circle-open")
+_PERFECT: Final = LegendEntry(words="perfect scaling", dash="dash", width=1.0)
+_BORDER: Final = LegendEntry(words="90 % interval of a border", shade=0.25)
+_BEST: Final = LegendEntry(words="best batch", symbol="star")
 _SHADES: Final = (0.03, 0.08, 0.13)
 """Darker where a larger batch saves less; the intervals of the borders come on top."""
 

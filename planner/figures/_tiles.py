@@ -44,7 +44,7 @@ _LETTER, _APART = 6.4, 12.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Range:
+class IntervalBar:
     """A 90 % interval: value and ends on one scale, the ends as text, and a limit if any."""
 
     value: float
@@ -66,7 +66,7 @@ class Tile:
     label: str
     value: str
     unit: str = ""
-    range: Range | None = None
+    range: IntervalBar | None = None
     share: float | None = None
     limit_text: str = ""
     words: str = ""
@@ -190,8 +190,8 @@ def _ranged(
     exact = low == high or not _finite(ends)
     bar = None
     if not (exact and limit is None) and _finite(ends):
-        bar = Range(value=value, low=low, high=high, low_text="" if exact else texts[0],
-                    high_text="" if exact else texts[1], limit=limit)  # fmt: skip
+        bar = IntervalBar(value=value, low=low, high=high, low_text="" if exact else texts[0],
+                          high_text="" if exact else texts[1], limit=limit)  # fmt: skip
     return Tile(label=label, value=shown[0], unit=shown[1], range=bar, limit_text=limit_text,
                 words="" if exact else words, note=note)  # fmt: skip
 
@@ -266,7 +266,7 @@ def _bar(tile: Tile, theme: Theme) -> str:
     return _track("".join(pieces), theme, ends)
 
 
-def _interval_row(bar: Range, low: float, high: float, theme: Theme) -> str:
+def _interval_row(bar: IntervalBar, low: float, high: float, theme: Theme) -> str:
     """Return both ends of an interval below its ends, moved apart and inside where room is short.
 
     The browser places them: only it knows the width of the bar.
@@ -284,7 +284,7 @@ def _interval_row(bar: Range, low: float, high: float, theme: Theme) -> str:
     )
 
 
-def _scale(bar: Range) -> "_Scale":
+def _scale(bar: IntervalBar) -> "_Scale":
     values = [v for v in (bar.value, bar.low, bar.high, bar.limit) if v is not None]
     log = min(values) > 0.0
     shown = [math.log(v) for v in values] if log else values

@@ -14,7 +14,7 @@ from typing import Any, Final
 import numpy as np
 
 from planner import core
-from planner.core import Record, Text, in_one_unit, plain
+from planner.core import Record, Text, in_one_unit, paragraph, plain
 from planner.figures._tiles import Markup
 from planner.figures.frame import SECONDS, ChartSpec
 
@@ -36,11 +36,11 @@ def table_text(title: str, head: Sequence[str], rows: Sequence[Sequence[str]], o
     """Return rows as a table out of sight; `of` is how many there are in all."""
     shown = rows[:MOST_ROWS]
     more = (
-        Text(" The first {shown:,} of {of:,} rows.", shown=len(shown), of=of)
+        Text("The first {shown:,} of {of:,} rows.", shown=len(shown), of=of)
         if of > len(shown)
         else ""
     )
-    return _hidden(Text("{ended} As text.{more}", ended=_ended(title), more=more), head, shown)
+    return _hidden(paragraph(_ended(title), "As text.", more), head, shown)
 
 
 def chart_text(chart: ChartSpec, title: str) -> Markup:
@@ -53,12 +53,9 @@ def chart_text(chart: ChartSpec, title: str) -> Markup:
         for point in _some(points)
     ]
     left = len(series) - MOST_SERIES
-    more = Text(" {left:,} more series are in the chart.", left=left) if left > 0 else ""
-    return _hidden(
-        Text("{ended} Points of the chart as text.{more}", ended=_ended(title), more=more),
-        ["Series", *head],
-        rows,
-    )
+    more = Text("{left:,} more series are in the chart.", left=left) if left > 0 else ""
+    words = paragraph(_ended(title), "Points of the chart as text.", more)
+    return _hidden(words, ["Series", *head], rows)
 
 
 def chart_rows(chart: ChartSpec) -> list[Record]:

@@ -125,7 +125,7 @@ class Named(Protocol):
         ...
 
 
-class Fitted(Named, Protocol):
+class FittedCurve(Named, Protocol):
     """A fitted curve over batch sizes: measured from `smallest` to `largest`, NaN where refused."""
 
     @property
@@ -210,7 +210,7 @@ LEGEND: Final[dict[str, Any]] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class LegendEntry:
     """What a marker, a line style or a shade means: its words and look, grey without a slot."""
 
     words: str
@@ -240,19 +240,19 @@ class Entry:
         return entry | {"line": line}
 
 
-BAND: Final = Entry(words="90 % interval", shade=0.3)
-BEYOND: Final = Entry(words="beyond the measurements", dash="dash")
-MEASURED: Final = Entry(words="measured", symbol="circle")
-SUSPECT: Final = Entry(words="suspect run", symbol="circle-open")
-LEFT_OUT: Final = Entry(words="left out", symbol="x-thin-open")
-PERFECT: Final = Entry(words="perfect scaling", dash="dot", width=1.0)
+BAND: Final = LegendEntry(words="90 % interval", shade=0.3)
+BEYOND: Final = LegendEntry(words="beyond the measurements", dash="dash")
+MEASURED: Final = LegendEntry(words="measured", symbol="circle")
+SUSPECT: Final = LegendEntry(words="suspect run", symbol="circle-open")
+LEFT_OUT: Final = LegendEntry(words="left out", symbol="x-thin-open")
+PERFECT: Final = LegendEntry(words="perfect scaling", dash="dot", width=1.0)
 _KINDS: Final = {"gpu": "GPU", "tpu": "TPU", "cpu": "CPU", "other": "other accelerator"}
 
 
-def kind_entries(kinds: Collection[str]) -> list[Entry]:
+def kind_entries(kinds: Collection[str]) -> list[LegendEntry]:
     """Return the dashes of device kinds; [] of a single one, where nothing has to be told apart."""
     names = [kind for kind in DASHES if kind in kinds]
-    return [Entry(words=_KINDS[k], dash=DASHES[k]) for k in names] if len(names) > 1 else []
+    return [LegendEntry(words=_KINDS[k], dash=DASHES[k]) for k in names] if len(names) > 1 else []
 
 
 class Drawing:
@@ -267,7 +267,7 @@ class Drawing:
         self._traces: list[dict[str, Any]] = []
         self._shapes: list[dict[str, Any]] = []
         self._notes: list[dict[str, Any]] = []
-        self._legend: dict[str, Entry] = {}
+        self._legend: dict[str, LegendEntry] = {}
         self._right = _MARGIN["r"]
         self._top: float = _MARGIN["t"]
 
@@ -296,12 +296,12 @@ class Drawing:
             self.line(x[good], high[good], **edge)
             self.line(x[good], low[good], **edge, fill="tonexty", fillcolor=rgba(colour, 0.18))
 
-    def legend(self, *entries: Entry) -> None:
+    def legend(self, *entries: LegendEntry) -> None:
         """Add what a marker, a line style or a shade means; the first of equal words counts."""
         for entry in entries:
             self._legend.setdefault(entry.words, entry)
 
-    def fitted(self, line: Fitted, *, dash: str, unit: str) -> None:
+    def fitted(self, line: FittedCurve, *, dash: str, unit: str) -> None:
         """Draw a fitted curve with its band; dashed and grey outside the measured range."""
         colour = self.theme.colour(line.slot)
         self.band(line.batch, line.low, line.high, colour=colour, name=line.label)
@@ -432,7 +432,7 @@ class Drawing:
         return min(float(LEGEND["y"]), -_UNDER_AXIS / max(inside, _UNDER_AXIS))
 
     def _part(
-        self, line: Fitted, mask: NDArray[np.bool_], style: dict[str, Any], hover: str
+        self, line: FittedCurve, mask: NDArray[np.bool_], style: dict[str, Any], hover: str
     ) -> bool:
         """Draw a part of a line, and return whether it has two points to be drawn."""
         drawn = bool(np.isfinite(line.value[mask]).sum() > 1)

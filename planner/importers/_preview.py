@@ -142,6 +142,13 @@ class Imported:
     new: int
     duplicates: int
 
+    @property
+    def left_out(self) -> str:
+        """How many runs are left out as duplicates, in a sentence; "" where none is."""
+        if not self.duplicates:
+            return ""
+        return Text("{stated:,} duplicates are left out.", stated=self.duplicates)
+
 
 def commit(folder: Path, rows: Sequence[Mapping[str, Any]], about: Mapping[str, str]) -> Imported:
     """Write the rows that are not in `folder` yet as one sealed file, and its set.toml if absent.

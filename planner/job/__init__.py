@@ -16,6 +16,7 @@ from planner.job._job import (
 )
 from planner.job._memory import (
     MOST_SHARDS,
+    TIGHT,
     activations_on,
     fit_of,
     gigabytes,
@@ -30,10 +31,10 @@ from planner.job._records import (
     OWN_ENTRY,
     WAY_WORDS,
     Candidate,
-    Fit,
     Goal,
     Hardware,
     Job,
+    MemoryFit,
     NextMeasurement,
     Order,
     Timed,

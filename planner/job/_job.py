@@ -321,10 +321,14 @@ def _flops(description: Described) -> float:
     """Return the work of a sample [FLOP]: as stated, else by parameters and tokens."""
     if description.flops_per_sample is not None:
         return description.flops_per_sample
+    tokens = description.tokens_per_sample or 0.0
+    named = network_known(description.network) if description.network else None
+    of_named = named is not None and named.layers_width == description.layers_width
     return transformer_operations(
         description.active_params or description.params or 0.0,
-        description.tokens_per_sample or 0.0,
+        tokens,
         layers_width=description.layers_width,
+        context=named.context(tokens) if named and of_named else None,
         training=description.training,
         halves=2 if description.family == "encoder-decoder" else 1,
     ).model

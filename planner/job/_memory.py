@@ -35,7 +35,7 @@ import numpy as np
 
 from planner.catalog import Accelerator
 from planner.core import GIGA, Text, paragraph, plain
-from planner.job._records import Fit, Hardware, Job
+from planner.job._records import Hardware, Job, MemoryFit
 from planner.networks import (
     STAGES,
     Activations,
@@ -126,13 +126,13 @@ BARELY: Final = 0.9
 """Share from which a job barely fits: there is little room for activations."""
 
 
-def fit_of(job: Job, hardware: Hardware, batch: float | None) -> Fit:
+def fit_of(job: Job, hardware: Hardware, batch: float | None) -> MemoryFit:
     """Return whether the job at a global batch [samples] fits on each device of the hardware."""
     have = usable_bytes(hardware)
     if have is None and hardware.accelerator is not None and hardware.accelerator.kind == "cpu":
         return _of_the_machine(job, hardware, batch)
     if have is None:
-        return Fit(
+        return MemoryFit(
             fits=None,
             need_bytes=None,
             have_bytes=None,
@@ -145,7 +145,7 @@ def fit_of(job: Job, hardware: Hardware, batch: float | None) -> Fit:
     return _by_parameters(job, have, hardware)
 
 
-def _of_the_machine(job: Job, hardware: Hardware, batch: float | None) -> Fit:
+def _of_the_machine(job: Job, hardware: Hardware, batch: float | None) -> MemoryFit:
     """Return the fit on a processor, whose memory is not in the catalogue."""
     line = _line(job) if batch is not None else None
     need = None if job.params is None else whole_state(job).total
@@ -165,7 +165,7 @@ def _of_the_machine(job: Job, hardware: Hardware, batch: float | None) -> Fit:
             each=each,
             moments=moments,
         ).rstrip()
-    return Fit(
+    return MemoryFit(
         fits=None, need_bytes=need, have_bytes=None, at_least=line is None,
         sentence="It uses the machine's memory, which is not in the catalogue.", way_out=way_out,
     )  # fmt: skip
@@ -276,7 +276,7 @@ def _line(job: Job) -> tuple[float, float] | None:
 
 def _by_line(
     job: Job, line: tuple[float, float], batch: float, have: float, hardware: Hardware
-) -> Fit:
+) -> MemoryFit:
     each = batch / hardware.devices
     need = line[0] + line[1] * each
     shared = need - _state(job, line) * (1.0 - 1.0 / hardware.devices)
@@ -304,7 +304,7 @@ def _by_line(
             need=gigabytes(need),
         )
         way_out = _SHARD
-    return Fit(
+    return MemoryFit(
         fits=fits,
         need_bytes=shared if fits is None else need,
         have_bytes=have,
@@ -350,9 +350,9 @@ def _ways_out(line: tuple[float, float], batch: float, have: float, hardware: Ha
     )
 
 
-def _by_parameters(job: Job, have: float, hardware: Hardware) -> Fit:
+def _by_parameters(job: Job, have: float, hardware: Hardware) -> MemoryFit:
     if job.params is None:
-        return Fit(
+        return MemoryFit(
             fits=None,
             need_bytes=None,
             have_bytes=have,
@@ -417,14 +417,14 @@ def _by_parameters(job: Job, have: float, hardware: Hardware) -> Fit:
             where=where,
             sample=_sample(job, activations),
         )
-    return Fit(
+    return MemoryFit(
         fits=None, need_bytes=need, have_bytes=have, at_least=True,
         sentence=paragraph(sentence, moments_sentence(job.optimizer)), way_out=way_out,
         condition=_NOTHING_LEFT if need > have else "", limited=limited,
     )  # fmt: skip
 
 
-def _too_large(job: Job, sample: float, have: float, hardware: Hardware) -> Fit:
+def _too_large(job: Job, sample: float, have: float, hardware: Hardware) -> MemoryFit:
     """Return the fit of a state that exceeds all devices: under a condition, or refused.
 
     Args:
@@ -464,23 +464,22 @@ def _too_large(job: Job, sample: float, have: float, hardware: Hardware) -> Fit:
             if sample
             else ""
         )
-        even = "".join(
-            Text(" Even {how} it takes {size}.", how=how, size=_size(job, s))
+        even = [
+            Text("Even {how} it takes {size}.", how=how, size=_size(job, s))
             for s, how, _ in smaller[-1:]
             if not holding
-        )
+        ]
         offload = "".join(text for _, _, text in holding)
-        hopeless = f" {_hopeless(least)}" if least > MOST_SHARDS else ""
-        sentence = Text(
-            "Does not fit: {usage}{beside}, {has}.{even}{hopeless}",
+        hopeless = _hopeless(least) if least > MOST_SHARDS else ""
+        missing = Text(
+            "Does not fit: {usage}{beside}, {has}.",
             usage=usage,
             beside=beside,
             has=_has(hardware, have),
-            even=even,
-            hopeless=hopeless,
         )
+        sentence = paragraph(missing, *even, hopeless)
         ways = (offload or _SMALLER,) if hopeless else (larger, _SPLIT, offload, adapters)
-    return Fit(
+    return MemoryFit(
         fits=None if enough else False, need_bytes=need, have_bytes=have, at_least=True,
         sentence=paragraph(sentence, moments_sentence(job.optimizer)),
         way_out=" ".join(way for way in ways if way), condition=condition, limited=bool(enough),
@@ -524,18 +523,16 @@ def _only(job: Job, state: State, condition: str, have: float, hardware: Hardwar
     shared = Text(
         ", {each} on each of {devices}", each=gigabytes(each), devices=_devices(hardware)
     ) * (hardware.devices > 1)
-    return Text(
-        "Fits only {condition}: {least}{shared} of {room}. {what} take {otherwise} "
-        "otherwise.{left}{recomputing}",
+    fits = Text(
+        "Fits only {condition}: {least}{shared} of {room}. {what} take {otherwise} otherwise.",
         condition=condition,
         least=_size(job, state),
         shared=shared,
         room=_room(have),
         what=_what(job, first=True),
         otherwise=_size(job, whole_state(job)),
-        left=_left(job, each, have),
-        recomputing=_recomputing(job, each, have),
     )
+    return paragraph(fits, _left(job, each, have), _recomputing(job, each, have))
 
 
 _CONTENTS: Final[Mapping[Training, tuple[str, str]]] = MappingProxyType(
@@ -578,18 +575,16 @@ def _sharded(job: Job, usage: str, each: float, have: float, hardware: Hardware)
     how = "" if not tight else "Barely fits: only" if barely else "Fits tightly: only"
     recompute = _recomputing(job, each, have)
     used = sample if activations is None or job.recompute or recompute else activations.kept
-    return Text(
-        "{how} sharded: {usage}, {each} on each of {devices} of "
-        "{room}.{less_sharding}{tight}{recompute}",
+    sharded = Text(
+        "{how} sharded: {usage}, {each} on each of {devices} of {room}.",
         how=how or "Only",
         usage=usage,
         each=gigabytes(each),
         devices=_devices(hardware),
         room=_room(have),
-        less_sharding=_less_sharding(job, used, sample, memory, hardware),
-        tight=tight,
-        recompute=recompute,
     )
+    less = _less_sharding(job, used, sample, memory, hardware)
+    return paragraph(sharded, less, tight, recompute)
 
 
 def _least_sample(activations: Activations | None) -> float:
@@ -602,8 +597,8 @@ def _left(job: Job, each: float, have: float) -> str:
     if each + _least_sample(activations_on(job)) <= TIGHT * have / USABLE:
         return ""
     if each >= have:
-        return " No room is left for activations."
-    return Text(" Only {have} are left for activations.", have=gigabytes(have - each))
+        return "No room is left for activations."
+    return Text("Only {have} are left for activations.", have=gigabytes(have - each))
 
 
 def _more_room(job: Job) -> str:
@@ -619,7 +614,7 @@ def _recomputing(job: Job, each: float, have: float) -> str:
     if activations is None or job.recompute or each + activations.kept <= have:
         return ""
     kept = gigabytes(activations.kept)
-    return Text(" Recompute activations: they take about {kept} a sample otherwise.", kept=kept)
+    return Text("Recompute activations: they take about {kept} a sample otherwise.", kept=kept)
 
 
 def _less_sharding(
@@ -630,16 +625,22 @@ def _less_sharding(
     `sample` is the memory of a sample's activations, `recomputed` the least that it can be [bytes].
     """
     state = whole_state(job)
-    ways = ((sample, ""), (recomputed, "With recomputed activations "))
-    for activations, begins in ways:
+    for activations in (sample, recomputed):
         for stage in STAGES[1:3]:
             need = state.on_each(hardware.devices, stage)
             if need + activations <= TIGHT * memory:
+                on_each = gigabytes(need)
+                if activations == sample:
+                    return Text(
+                        "ZeRO stage {stage} is enough, with {need} on each.",
+                        stage=stage,
+                        need=on_each,
+                    )
                 return Text(
-                    " {begins}ZeRO stage {stage} is enough, with {need} on each.",
-                    begins=begins,
+                    "With recomputed activations ZeRO stage {stage} is enough, with {need} on "
+                    "each.",
                     stage=stage,
-                    need=gigabytes(need),
+                    need=on_each,
                 )
     return ""
 

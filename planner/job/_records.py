@@ -218,7 +218,7 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fit:
+class MemoryFit:
     """Whether the job fits into memory, per device [bytes].
 
     `need_bytes` is None where it is unknown. With `at_least` only weights, gradients and optimiser
@@ -301,7 +301,7 @@ class Timed:
 
     total: Estimate | Refusal
     batch: float | None
-    fit: Fit
+    fit: MemoryFit
     rate: Estimate | None = None
     next_run: NextMeasurement | None = None
     shared_sd: float = 0.0

@@ -58,10 +58,10 @@ from planner.job._job import (
 from planner.job._memory import fit_of
 from planner.job._records import (
     Candidate,
-    Fit,
     Goal,
     Hardware,
     Job,
+    MemoryFit,
     NextMeasurement,
     Scaling,
     Timed,
@@ -216,14 +216,14 @@ def _not_stated(hardware: Hardware, stated: Sequence[StatedTime]) -> Refusal:
     )
 
 
-def _ran(fit: Fit) -> Fit:
+def _ran(fit: MemoryFit) -> MemoryFit:
     """Return the fit of hardware on which the job has run."""
     sentence = "Known to fit: it has run on this accelerator."
     return fit if fit.fits else replace(fit, fits=True, sentence=sentence, way_out="")
 
 
 def _measured(
-    job: Job, goal: Goal, run: MeasuredRun, sources: Known, *, fit: Fit, batch: float | None
+    job: Job, goal: Goal, run: MeasuredRun, sources: Known, *, fit: MemoryFit, batch: float | None
 ) -> Timed:
     """Return the time in another session of a measured run; it fits since it ran."""
     ran = _ran(fit)
@@ -436,7 +436,7 @@ def _exact_batch(job: Job, goal: Goal, candidate: Candidate, sources: Known) -> 
     return batch_on(job, candidate.hardware, goal.at_batch)
 
 
-def _too_large(fit: Fit, batch: float | None) -> Timed:
+def _too_large(fit: MemoryFit, batch: float | None) -> Timed:
     refused = Refusal(reason=fit.sentence, measure_next=fit.way_out)
     return Timed(total=refused, batch=batch, fit=fit)
 

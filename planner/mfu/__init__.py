@@ -24,6 +24,7 @@ from planner.mfu._model import (
     gain_of,
     has_rows,
     log_value,
+    most_of,
     predicted,
     quantiles,
     sd_after,

@@ -88,6 +88,8 @@ DOMAIN_OF: Final[Mapping[str, Domain]] = {
     "recommender": "recommender",
 }
 LARGE_MODEL: Final = 3e9
+MOST_ATTENTION: Final = 0.95
+"""Largest share of the attention in the operations of a sample [1]."""
 ENOUGH_TOKENS: Final = 16384.0
 VERY_LONG: Final = 32768.0
 """Tokens of a context above which attention kernels dominate and few runs are published."""
@@ -109,7 +111,7 @@ EXPERT_DOUBLINGS: Final = 3.0
 """Doublings of machines that experts are spread over at most: 8 machines. Further ones repeat
 these groups, each with other samples.
 """
-SPARSITY_LOSS: Final = 0.2
+SPARSITY_LOSS: Final = 0.3
 """Expected loss of a mixture of experts for each unit of ln(parameters / active parameters). Few
 large experts multiply larger matrices than many small ones and exchange fewer tokens. [ln]"""
 USUAL_SPARSITY: Final = 2.0
@@ -285,7 +287,7 @@ def _counts(question: Question) -> tuple[float, float]:
     """Return doublings of devices within a machine beyond 8, and doublings of machines."""
     size = node_size(question.accelerator)
     nodes = max(question.nodes, 1)
-    if nodes == -(-question.devices // 8):
+    if size > NODE or nodes == -(-question.devices // NODE):
         nodes = -(-question.devices // size)
     inside = max(question.devices / nodes, 1.0)
     return math.log2(min(inside, size)) - 3.0, math.log2(nodes)
@@ -294,6 +296,18 @@ def _counts(question: Question) -> tuple[float, float]:
 def _formats(question: Question) -> dict[str, float]:
     form = format_class(question.precision)
     return {"fp8": float(form == "8"), "tf32": float(form == "tf32"), "fp32": float(form == "32")}
+
+
+def _attention_share(question: Question, sequence: float) -> float:
+    """Return the share of the attention in the operations [1]: what its parameters do not need."""
+    active = question.active_params or question.params
+    if active is None:
+        attention = attention_flops(layers_width_of(LARGE_MODEL), sequence) * sequence
+        return min(attention / question.flops_per_sample, MOST_ATTENTION)
+    per_token = 4.0 if question.family == "lora" else 6.0
+    halves = 2.0 if question.family == "encoder-decoder" else 1.0
+    linear = per_token * active * sequence / halves
+    return min(max(1.0 - linear / question.flops_per_sample, 0.0), MOST_ATTENTION)
 
 
 def _language(question: Question) -> dict[str, float]:
@@ -305,8 +319,7 @@ def _language(question: Question) -> dict[str, float]:
     tokens = ENOUGH_TOKENS
     if question.batch:
         tokens = max(question.batch * sequence / question.devices, 16.0)
-    attention = attention_flops(layers_width_of(active), sequence) * sequence
-    share = min(attention / question.flops_per_sample, 0.95)
+    share = _attention_share(question, sequence)
     formats = _formats(question)
     small = formats["fp8"]
     return {

@@ -25,9 +25,10 @@ Model operations of one training sample [FLOP]:
     convolutional, ViT, U-Net         3 x forward at the reference size x (px / reference px)^2
 
 with N parameters, L layers, d the width of the attention (heads x head width) and s tokens of a
-sequence; 1 token a sample (fully connected) has no attention. Where layers and width are not
-stated, L d follows from N: log-log between published networks. Attention counts in full, as in
-published utilisation figures, though half of it is masked in a causal network.
+sequence, or those that a token sees (`Network.context`); 1 token a sample (fully connected) has no
+attention. Where layers and width are not stated, L d follows from N: log-log between published
+networks. Attention counts in full, as in published utilisation figures, though half of it is masked
+in a causal network.
 Recomputation repeats the forward pass and counts as hardware operations only.
 
 Evidence: docs/evidence.md#memory-of-training.
@@ -93,6 +94,7 @@ def transformer_operations(
     tokens: float,
     *,
     layers_width: float | None = None,
+    context: float | None = None,
     training: Training = "full",
     halves: int = 1,
     recompute: bool = False,
@@ -103,6 +105,7 @@ def transformer_operations(
         params: used per token; of a mixture of experts the active ones.
         tokens: of the sample, one sequence; 1 of a network without attention.
         layers_width: layers x width of the attention; None takes `layers_width_of`.
+        context: tokens that a token sees, None all of the sample.
         training: all weights, or adapters with frozen ones.
         halves: 2 of an encoder-decoder, of which a token passes through one half.
         recompute: whether activations are computed again in the backward pass.
@@ -110,12 +113,15 @@ def transformer_operations(
     wide = layers_width_of(params) if layers_width is None else layers_width
     backward = BACKWARD_PER_FORWARD if training == "full" else 1.0
     forward_linear = FORWARD_PER_PARAMETER * params * tokens / halves
-    attention = 0.0 if tokens <= 1.0 else attention_flops(wide, tokens) * tokens / halves
+    seen = tokens if context is None else context
+    attention = 0.0 if tokens <= 1.0 else attention_flops(wide, seen) * tokens / halves
     model = forward_linear * (1.0 + backward) + attention
     again = forward_linear + attention / (1.0 + BACKWARD_PER_FORWARD)
     each = "6N" if training == "full" else "4N"
     half = "" if halves == 1 else Text(" over {halves} halves", halves=halves)
-    more = "" if attention == 0.0 else " + 12 x layers x width x sequence"
+    whole = " + 12 x layers x width x sequence"
+    more = whole if seen == tokens else " + 12 x layers x width x tokens seen"
+    more = more if attention else ""
     return Operations(
         model=model,
         attention=attention,
@@ -176,6 +182,7 @@ def operations_of(
             network.active_params,
             length,
             layers_width=network.layers_width,
+            context=network.context(length),
             training=training,
             halves=2 if network.family == "encoder-decoder" else 1,
             recompute=recompute,

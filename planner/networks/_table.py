@@ -61,6 +61,8 @@ class Network:
     params: float
     active_params: float
     layers: int | None
+    windowed_layers: int | None
+    window: int | None
     width: int | None
     attention_width: int | None
     kv_width: int | None
@@ -88,6 +90,18 @@ class Network:
         if self.layers is None or self.attention_width is None:
             return None
         return float(self.layers * self.attention_width)
+
+    def context(self, tokens: float) -> float:
+        """Return the tokens that a token of a sequence sees in the mean over layers.
+
+        As the whole attention counts in full although a token sees only those before it, so does a
+        window count twice what it covers.
+        """
+        if not self.layers or not self.windowed_layers or not self.window:
+            return tokens
+        seen = min(float(self.window), tokens)
+        near = seen * (2.0 - seen / tokens)
+        return tokens - self.windowed_layers / self.layers * (tokens - near)
 
     @property
     def forward_flops(self) -> float | None:
@@ -180,6 +194,8 @@ def _network(row: Mapping[str, str]) -> Network:
         params=params,
         active_params=float(row["active_params"] or params),
         layers=_whole(row["layers"]),
+        windowed_layers=_whole(row["windowed_layers"]),
+        window=_whole(row["window"]),
         width=_whole(row["width"]),
         attention_width=None if heads is None or head_width is None else heads * head_width,
         kv_width=None if kv_heads is None or head_width is None else kv_heads * head_width,

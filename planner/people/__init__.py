@@ -9,7 +9,7 @@ from planner.people._roles import (
     VIEWER,
     Person,
     Role,
-    Rules,
+    RoleTable,
     person_of,
     read_rules,
 )

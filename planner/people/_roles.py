@@ -39,7 +39,7 @@ _MOST_LETTERS: Final = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rules:
+class RoleTable:
     """The operator's table; `problem` says why it cannot be used."""
 
     groups_claim: str = "groups"
@@ -65,18 +65,18 @@ ANONYMOUS: Final = Person()
 """A visitor who has not signed in."""
 
 
-def read_rules(path: Path | None) -> Rules:
+def read_rules(path: Path | None) -> RoleTable:
     """Return the table of a roles.toml; the default without a file, a problem if it is damaged."""
     if path is None:
-        return Rules()
+        return RoleTable()
     try:
         return _rules(bounded_toml(path.read_bytes()))
     except (OSError, ValueError, RecursionError) as error:
         why = error.strerror if isinstance(error, OSError) else str(error)
-        return Rules(problem=Text("{file} cannot be used ({why}).", file=path.name, why=why))
+        return RoleTable(problem=Text("{file} cannot be used ({why}).", file=path.name, why=why))
 
 
-def person_of(claims: Mapping[str, Any], rules: Rules, now_s: float) -> Person:
+def person_of(claims: Mapping[str, Any], rules: RoleTable, now_s: float) -> Person:
     """Return who the claims of a login are.
 
     Args:
@@ -128,7 +128,7 @@ def _number(value: object) -> float:
     return float(str(value)) if is_number else math.nan
 
 
-def _rules(body: Mapping[str, Any]) -> Rules:
+def _rules(body: Mapping[str, Any]) -> RoleTable:
     unknown = body.keys() - {"groups_claim", "login_hours", *_LISTS}
     if unknown:
         raise ValueError(f"unknown: {', '.join(sorted(unknown))}")
@@ -138,7 +138,7 @@ def _rules(body: Mapping[str, Any]) -> Rules:
         raise ValueError(Text("groups_claim is the name of a claim"))
     if not 0 < _number(hours) <= _MOST_HOURS:
         raise ValueError(Text("login_hours is a number from 0 to {most}", most=_MOST_HOURS))
-    return Rules(
+    return RoleTable(
         groups_claim=claim, login_hours=_number(hours),
         admins=admins, contributors=contributors, blocked=blocked,
     )  # fmt: skip

@@ -22,9 +22,8 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Final, Literal
 
-import numpy as np
-
 from planner.core import Text, shipped_rows
+from planner.networks import Network, layers_width_of, network_known
 from planner.published._rows import PublishedRow
 
 TRAIN_OVER_FORWARD: Final = 3.0
@@ -34,13 +33,9 @@ LORA_PER_PARAMETER: Final = 4.0
 """Training operations per parameter and token: a LoRA run has no gradients of frozen weights."""
 ATTENTION: Final = 12.0
 """Training operations of attention per layer, width and position of the context, a token."""
+SAME_SIZE: Final = 0.1
+"""Largest relative difference of stated parameters from those of a named network."""
 LANGUAGE: Final = frozenset({"dense", "lora", "moe", "encoder", "encoder-decoder"})
-
-LAYERS_BY_WIDTH: Final = (
-    (125e6, 9.2e3), (350e6, 2.46e4), (1.3e9, 4.9e4), (2.7e9, 8.2e4), (7.5e9, 1.31e5),
-    (13e9, 2.05e5), (30e9, 3.4e5), (70e9, 6.6e5), (175e9, 1.18e6), (405e9, 2.06e6), (1e12, 3.3e6),
-)  # fmt: skip
-"""Parameters of decoders and their layers times width, as their papers print them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +44,8 @@ class NamedWorkload:
 
     `network` is a short key common to sources, `group` its kind of network.
     `train_flops_per_sample` counts forward and backward [FLOP]; of language models a sample is a
-    sequence of `sequence` tokens. `samples_per_epoch` is the size of a named data set [samples].
+    sequence of `sequence` tokens, and `layers_width` is layers times width of the attention.
+    `samples_per_epoch` is the size of a named data set [samples].
     """
 
     family: str
@@ -57,6 +53,7 @@ class NamedWorkload:
     train_flops_per_sample: float
     params: float | None = None
     active_params: float | None = None
+    layers_width: float | None = None
     sequence: float | None = None
     image_px: float | None = None
     samples_per_epoch: float | None = None
@@ -301,14 +298,16 @@ def _transformer(row: PublishedRow, network: str, text: _Text, name: str) -> Nam
     sequence = float(row.seq_len or 0.0) or fixed or _usual_length(row, text, name)
     if not sequence:
         return Text("the sequence length of {model} is not stated.", model=row.model)
+    named = _drawn(row, text)
+    if named and text.family == "moe":
+        text = replace(text, active=named.active_params)
     active = text.active or text.params
-    by_width = text.layers_by_width or layers_by_width(active)
+    by_width = (named and named.layers_width) or text.layers_by_width or layers_width_of(active)
     family = _training(row, name, text.family)
     per_token = LORA_PER_PARAMETER if family == "lora" else FULL_PER_PARAMETER
-    attended = text.attended or sequence
-    if row.seq_len and text.attended:
-        attended = sequence
-    flops = per_token * active * sequence + ATTENTION * by_width * attended**2
+    attended = sequence if row.seq_len else text.attended or sequence
+    context = named.context(attended) if named else attended
+    flops = per_token * active * sequence + ATTENTION * by_width * attended * context
     if text.family == "encoder-decoder":
         flops *= 0.5
     return NamedWorkload(
@@ -317,8 +316,17 @@ def _transformer(row: PublishedRow, network: str, text: _Text, name: str) -> Nam
         train_flops_per_sample=flops,
         params=text.params,
         active_params=active,
+        layers_width=by_width,
         sequence=sequence,
     )
+
+
+def _drawn(row: PublishedRow, text: _Text) -> Network | None:
+    """Return the named network of a row's name and size, with layers and width; None if none."""
+    named = network_known(row.model or "")
+    if named is None or named.family != text.family or named.layers_width is None:
+        return None
+    return named if math.isclose(named.params, text.params, rel_tol=SAME_SIZE) else None
 
 
 def _training(row: PublishedRow, name: str, family: str) -> str:
@@ -349,17 +357,6 @@ _CONTEXTS: Final = (
     (r"llama|mistral|mixtral|qwen|phi-?3|gemma|deepseek", 4096.0),
 )
 """Lengths that networks were pre-trained at [tokens]."""
-
-
-def layers_by_width(params: float) -> float:
-    """Return layers times width of a decoder by its parameters, log-log interpolated."""
-    sizes, widths = (np.log(column) for column in zip(*LAYERS_BY_WIDTH, strict=True))
-    at = math.log(params)
-    if at > sizes[-1] or at < sizes[0]:
-        first, last = (-2, -1) if at > sizes[-1] else (0, 1)
-        slope = (widths[last] - widths[first]) / (sizes[last] - sizes[first])
-        return float(math.exp(widths[last] + slope * (at - sizes[last])))
-    return float(math.exp(np.interp(at, sizes, widths)))
 
 
 def _of_one_size(row: PublishedRow, key: str) -> NamedWorkload | None:

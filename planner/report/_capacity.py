@@ -198,7 +198,7 @@ def tiles(answer: CapacityAnswer | FirstAnswer) -> list[Tile]:
         ends = [tile.value, tile.low if tile.low is not None else tile.value, tile.high]
         if tile.value is not None and tile.high is not None:
             low = tile.value if tile.low is None else tile.low
-            bar = figures.Range(
+            bar = figures.IntervalBar(
                 value=tile.value, low=low, high=tile.high, limit=tile.limit,
                 low_text=_number(low) if tile.low is not None else "",
                 high_text=_number(tile.high) if tile.low is not None else "",
@@ -335,13 +335,9 @@ def by_use(answer: CapacityAnswer, display: Display, theme: Theme) -> ChartSpec:
 
 def matters(answer: CapacityAnswer, display: Display, theme: Theme) -> ChartSpec:
     """Return how far each input moves the cost of a month."""
-    factor = shown(1.0, display)
-    bars = influence_bars(answer.sensitivity, display)
-    least = answer.sensitivity[-1] if answer.sensitivity else None
-    base = 0.0 if least is None else 0.5 * (least.low + least.high) * factor
     return figures.tornado(
-        bars,
-        base,
+        influence_bars(answer.sensitivity, display),
+        shown(answer.base_usd, display),
         Text("cost of a month ({currency})", currency=display.currency),
         theme,
         compared=False,

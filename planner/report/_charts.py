@@ -9,10 +9,18 @@ from typing import Final
 import numpy as np
 
 from planner import figures
-from planner.compare import RentOrBuy, Tornado, cost_bound, misses_limits, monthly_cost
+from planner.compare import (
+    Influences,
+    RentOrBuy,
+    cost_bound,
+    misses_limits,
+    monthly_cost,
+    runs_at,
+    utilisation_at,
+)
 from planner.compare.evaluation import Comparison, Row
 from planner.core import Estimate, Text
-from planner.cost import HOURS_PER_MONTH, Display, Influence, shown
+from planner.cost import Display, Influence, shown
 from planner.figures import ChartSpec
 from planner.figures.frame import Theme
 from planner.job import WAY_WORDS, Candidate
@@ -157,11 +165,12 @@ def use(
     """
     rows = compared(comparison)
     machine = pair.buy if pair else next((r for r in rows if r.candidate.way == "buy"), rows[0])
-    full = _runs_at_full_use(machine)
+    full = runs_at(machine, 1.0) or 1.0  # of a machine that other work fills: one run a month
     runs_per_month = comparison.question.assumed.runs_per_month
     end = full if by_use else _end(runs_per_month, pair)
     runs = np.linspace(end / _POINTS, end, _POINTS)
     per = runs if by_use else 1.0
+    x = np.array([utilisation_at(machine, n) for n in runs]) if by_use else runs
     every = [r.candidate for r in comparison.rows]
     names, slots, factor = short_names(every), colours(every), shown(1.0, display)
     lines = []
@@ -176,7 +185,7 @@ def use(
                 short=names[its.id],
                 slot=slots[its.id],
                 way=its.way,
-                x=runs / full if by_use else runs,
+                x=x,
                 value=value,
                 low=low,
                 high=high,
@@ -188,7 +197,7 @@ def use(
         y_title=Text("cost of a run ({money})", money=money)
         if by_use
         else Text("cost of a month ({money})", money=money),
-        request=runs_per_month / full if by_use else runs_per_month,
+        request=utilisation_at(machine, runs_per_month) if by_use else runs_per_month,
         request_words=f"{runs_per_month:,.4g} {'runs a month' if by_use else 'requested'}",
         pays_off=_pays_off(pair, by_use=by_use),
         per_cent=by_use,
@@ -196,12 +205,6 @@ def use(
     )
     alt = Text("{y_title} against {x_title}.", y_title=axes.y_title, x_title=axes.x_title)
     return figures.rent_or_buy(lines, axes, theme), alt
-
-
-def _runs_at_full_use(row: Row) -> float:
-    """Return the runs a month that keep one machine fully busy."""
-    work = float(np.median(row.drawn.work_s)) if row.drawn is not None else 1.0
-    return HOURS_PER_MONTH * 3600.0 / max(work, 1e-6)
 
 
 def _end(requested: float, pair: RentOrBuy | None) -> float:
@@ -235,13 +238,16 @@ def use_caption(pair: RentOrBuy | None, rows: Sequence[Row], *, by_use: bool) ->
 # -- what matters ----------------------------------------------------------------------------------
 
 
-def influence_bars(influences: Sequence[Influence], display: Display) -> list[figures.Bar]:
+def influence_bars(influences: Sequence[Influence], display: Display) -> list[figures.TornadoBar]:
     """Return the answer at both ends of each input, in the currency of `display`."""
     factor = shown(1.0, display)
-    return [figures.Bar(label=i.name, low=i.low * factor, high=i.high * factor) for i in influences]
+    return [
+        figures.TornadoBar(label=i.name, low=i.low * factor, high=i.high * factor)
+        for i in influences
+    ]
 
 
-def matters(influence: Tornado, display: Display, theme: Theme) -> ChartSpec:
+def matters(influence: Influences, display: Display, theme: Theme) -> ChartSpec:
     """Return how far each uncertain input moves the answer."""
     axis = (
         Text("difference of a run ({currency})", currency=display.currency)

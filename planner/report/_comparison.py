@@ -5,11 +5,11 @@ All numbers come from the same comparison as those of the page, the command and 
 
 from collections.abc import Sequence
 from dataclasses import fields
-from datetime import datetime, timedelta
+from datetime import datetime
 from types import MappingProxyType
 from typing import Final
 
-from planner.answers.comparison import TARIFF, Answered, end_of, moment_words, source_rows
+from planner.answers.comparison import TARIFF, Answered, after, end_of, moment_words, source_rows
 from planner.compare import (
     ASSUMPTION_TEXTS,
     Assumptions,
@@ -302,10 +302,8 @@ def _until(comparison: Comparison, begins: datetime | None, by: datetime | None)
     seconds = comparison.question.limits.deadline_s
     if seconds is None or begins is None:
         return ""
-    try:
-        return moment_words(begins + timedelta(seconds=seconds))
-    except OverflowError:
-        return ""
+    end = after(seconds, begins)
+    return "" if end is None else moment_words(end)
 
 
 def _in_zone_of(by: datetime | None, begins: datetime | None) -> datetime | None:
@@ -375,7 +373,7 @@ def ranked(comparison: Comparison, display: Display, begins: datetime | None = N
     ]
     ends = (
         Text(
-            " Ends: if work begins {begins:%-d %b %Y, %H:%M} {tzname}.",
+            "Ends: if work begins {begins:%-d %b %Y, %H:%M} {tzname}.",
             begins=begins,
             tzname=begins.tzname(),
         )
@@ -383,15 +381,13 @@ def ranked(comparison: Comparison, display: Display, begins: datetime | None = N
         else ""
     )
     within = limits_phrase(comparison.question.limits)
-    meets = (
-        Text(" Meets limits: probability of finishing {within}.", within=within) if within else ""
-    )
-    caption = Text(
-        "In brackets: 90 % intervals. {probability_help}{meets} Equal ranks are "
-        "tied: the intervals overlap too much to rank.{ends}",
-        probability_help=probability_help(comparison),
-        meets=meets,
-        ends=ends,
+    meets = Text("Meets limits: probability of finishing {within}.", within=within)
+    caption = paragraph(
+        "In brackets: 90 % intervals.",
+        probability_help(comparison),
+        meets if within else "",
+        "Equal ranks are tied: the intervals overlap too much to rank.",
+        ends,
     )
     return section("The options, ranked", table(head, rows, caption))
 
@@ -412,10 +408,9 @@ def best(comparison: Comparison, display: Display) -> str:
         for r in comparison.rows[:MOST_BEST]
     ]  # fmt: skip
     left = len(comparison.rows) - MOST_BEST
-    more = Text(" The other {left:,} are in the appendix.", left=left) if left > 0 else ""
-    return section(
-        "Best options", table(head, rows, Text("In brackets: 90 % intervals.{more}", more=more))
-    )
+    more = Text("The other {left:,} are in the appendix.", left=left) if left > 0 else ""
+    caption = paragraph("In brackets: 90 % intervals.", more)
+    return section("Best options", table(head, rows, caption))
 
 
 def details(comparison: Comparison, display: Display) -> str:

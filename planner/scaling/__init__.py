@@ -17,7 +17,7 @@ from planner.scaling._runs import (
     scaling_of,
     scaling_through,
 )
-from planner.scaling._terms import DOF, Places, growth
+from planner.scaling._terms import DOF, StepPlaces, growth
 from planner.scaling._uneven import (
     Asynchronous,
     Workers,
@@ -35,8 +35,8 @@ from planner.scaling._uneven import (
 from planner.scaling.answers import (
     GROWTH_SD,
     KAPPA,
+    DeviceSpeedUp,
     ScalingCurve,
-    SpeedUp,
     assumed_share,
     places_of,
 )

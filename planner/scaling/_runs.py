@@ -25,7 +25,7 @@ import numpy as np
 from planner.core import Basis, Estimate, Floats, Refusal, Text, message_of, or_refusal, t_quantile
 from planner.fits import TWICE, StepTimeCurve
 from planner.runs import Placement, Run
-from planner.scaling._terms import DOF, MOST, Places
+from planner.scaling._terms import DOF, MOST, StepPlaces
 from planner.scaling.answers import KAPPA, TANGLED, ScalingCurve, octaves, places_of
 from planner.scaling.fit import fit_scaling
 
@@ -219,7 +219,7 @@ def _with(estimate: Estimate | Refusal, notes: tuple[str, ...]) -> Estimate | Re
 
 
 def _half_saturation(
-    scaling: ScalingCurve, at: Places, devices: int, reasons: tuple[str, ...]
+    scaling: ScalingCurve, at: StepPlaces, devices: int, reasons: tuple[str, ...]
 ) -> Estimate | Refusal:
     """Return n*v0*(t + link) [samples]; the slope's place is that of 1/v0."""
     terms = scaling.terms

@@ -94,7 +94,7 @@ class Growing:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Places:
+class StepPlaces:
     """Places of measured or predicted steps: arrays of one shape.
 
     `batch` is per device [samples], `mode` the number of the launch mode from 0.
@@ -127,11 +127,11 @@ class Places:
             rows[..., column + 1] = here * grown
         return rows
 
-    def only(self, where: NDArray[np.generic]) -> Places:
+    def only(self, where: NDArray[np.generic]) -> StepPlaces:
         """Return the places selected by a mask or indices, shape (selected,)."""
         parts = (self.batch, self.devices, self.nodes, self.mode)
         batch, devices, nodes, mode = (np.asarray(p)[where] for p in parts)
-        return Places(batch=batch, devices=devices, nodes=nodes, mode=mode)
+        return StepPlaces(batch=batch, devices=devices, nodes=nodes, mode=mode)
 
     def keys(self) -> set[tuple[float, float, float, int]]:
         """Return the distinct places."""
@@ -166,7 +166,7 @@ class Terms:
         """Relative standard deviation of one measurement: the residuals', at least `SD0`."""
         return float(np.fmax(self.scatter, SD0))
 
-    def questions(self, at: Places) -> Floats:
+    def questions(self, at: StepPlaces) -> Floats:
         """Return weight of every term in the step time at these places, shape (..., modes + 5)."""
         return at.design(self.modes, self.growing)
 
@@ -202,7 +202,9 @@ class Terms:
         )
 
 
-def fit_terms(runs: Places, step_s: Floats, modes: int, growing: Growing, level: float) -> Terms:
+def fit_terms(
+    runs: StepPlaces, step_s: Floats, modes: int, growing: Growing, level: float
+) -> Terms:
     """Fit the terms to runs, all at least 0, weights 1/step_s^2."""
     ties = _ties(runs, modes, growing)
     design = runs.design(modes, growing) @ ties
@@ -218,7 +220,7 @@ def fit_terms(runs: Places, step_s: Floats, modes: int, growing: Growing, level:
     )
 
 
-def _ties(runs: Places, modes: int, growing: Growing) -> Floats:
+def _ties(runs: StepPlaces, modes: int, growing: Growing) -> Floats:
     """Return the terms of each fitted value; a link with one growth has one value, or none."""
     ties = np.eye(modes + 1 + LINK_TERMS)
     for link in (2, 1):
@@ -238,7 +240,7 @@ def runs_in_order(
     nodes: ArrayLike,
     step_s: ArrayLike,
     launch: Sequence[str] | None,
-) -> tuple[Places, Floats, tuple[str, ...]]:
+) -> tuple[StepPlaces, Floats, tuple[str, ...]]:
     """Return runs in rising order, their step times [s] and the names of their launch modes.
 
     Raises:
@@ -255,7 +257,7 @@ def runs_in_order(
     speak_once(problems + _bad_launch(names, named=launch is not None))
     modes, mode = np.unique(names, return_inverse=True)
     order = np.lexsort((times, mode, boxes, counts, sizes))
-    runs = Places(batch=sizes, devices=counts, nodes=boxes, mode=mode.astype(np.int64))
+    runs = StepPlaces(batch=sizes, devices=counts, nodes=boxes, mode=mode.astype(np.int64))
     return runs.only(order), times[order], tuple(modes.tolist())
 
 
@@ -382,7 +384,7 @@ class LargestCount:
     only: bool = False
     law: ScalingLaw = PUBLISHED
 
-    def step_time(self, at: Places) -> tuple[Floats, Floats]:
+    def step_time(self, at: StepPlaces) -> tuple[Floats, Floats]:
         """Return the seconds of a step at these places, and their relative standard deviation."""
         halvings = np.log2(self.batch) - np.log2(at.batch)[..., None]
         nearest = np.abs(halvings).argmin(axis=-1)
@@ -395,7 +397,7 @@ class LargestCount:
         return np.asarray(seconds), np.hypot(self.law.sd(there, doublings, fewer), unknown)
 
 
-def largest_count(runs: Places, step_s: Floats, *, only: bool = False) -> LargestCount:
+def largest_count(runs: StepPlaces, step_s: Floats, *, only: bool = False) -> LargestCount:
     """Return the runs at the largest device count with the law that starts from them."""
     most: NDArray[np.bool_] = runs.devices == runs.devices.max()
     batch, where = np.unique(runs.batch[most], return_inverse=True)
@@ -410,7 +412,7 @@ def largest_count(runs: Places, step_s: Floats, *, only: bool = False) -> Larges
     )
 
 
-def one_batch_each(runs: Places) -> bool:
+def one_batch_each(runs: StepPlaces) -> bool:
     """Return whether no device count was timed at two batches per device."""
     pairs = set(zip(runs.devices.tolist(), runs.batch.tolist(), strict=True))
     return len(pairs) == np.unique(runs.devices).size

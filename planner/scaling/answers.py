@@ -20,7 +20,7 @@ from planner.core import (
 )
 from planner.fits import BASES, TWICE, Limited, answered_range, estimate_of
 from planner.fits import KAPPA as KAPPA_BATCH
-from planner.scaling._terms import DOF, LINKS, WHERE, LargestCount, Places, Terms, check_places
+from planner.scaling._terms import DOF, LINKS, WHERE, LargestCount, StepPlaces, Terms, check_places
 from planner.throughput import MAX_SCATTER
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class Shares:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SpeedUp:
+class DeviceSpeedUp:
     """The speed-up of n devices over one, with its `kind`.
 
     "strong" keeps the global batch: T(B, 1)/T(B/n, n). "weak" keeps the batch per device:
@@ -105,7 +105,7 @@ class ScalingCurve:
     one_node: LinkCost | None
     several_nodes: LinkCost | None
     launch_extra_s: tuple[tuple[str, Estimate | Refusal], ...]
-    runs: Places
+    runs: StepPlaces
     modes: tuple[str, ...]
     step_s: Floats
     residuals: Floats
@@ -201,7 +201,7 @@ class ScalingCurve:
         devices: ArrayLike,
         nodes: ArrayLike,
         launch: str | None = None,
-    ) -> SpeedUp | Refusal:
+    ) -> DeviceSpeedUp | Refusal:
         """Return speed-up and efficiency at a fixed global batch [samples]: T(B, 1)/T(B/n, n).
 
         Other arguments, refusals and errors as `step_time`. The global batch must be within the
@@ -217,7 +217,7 @@ class ScalingCurve:
         devices: ArrayLike,
         nodes: ArrayLike,
         launch: str | None = None,
-    ) -> SpeedUp | Refusal:
+    ) -> DeviceSpeedUp | Refusal:
         """Return speed-up and efficiency at a fixed batch per device: n T(b, 1)/T(b, n).
 
         Arguments, refusals and errors as `step_time`.
@@ -260,7 +260,7 @@ class ScalingCurve:
         return grid(self, np.asarray(batch, dtype=np.float64), count, nodes, launch)
 
 
-def reasons_at(curve: ScalingCurve, at: Places) -> list[str]:
+def reasons_at(curve: ScalingCurve, at: StepPlaces) -> list[str]:
     """Return the reasons of these answers, for the farthest of them."""
     reasons = [reason for link in (1, 2) for reason in _link_reasons(curve, link, at)]
     smallest, largest = (sizes[at.link] for sizes in curve.batches)
@@ -282,7 +282,7 @@ def reasons_at(curve: ScalingCurve, at: Places) -> list[str]:
     return reasons
 
 
-def _link_reasons(curve: ScalingCurve, link: int, at: Places) -> list[str]:
+def _link_reasons(curve: ScalingCurve, link: int, at: StepPlaces) -> list[str]:
     counts, place = at.devices[at.link == link], WHERE[link]
     fewest, most = curve.fewest_devices[link], curve.most_devices[link]
     if not counts.size:
@@ -412,7 +412,7 @@ deviate independently, so the sd grows with the root of their number.
 """
 Withheld = list[tuple["NDArray[np.bool_]", Refusal]]
 Interval = tuple[Floats, Floats, Floats]
-PlacesByLaw = tuple[Places, "NDArray[np.bool_]"]
+PlacesByLaw = tuple[StepPlaces, "NDArray[np.bool_]"]
 """Places, and which of them use the published law."""
 
 
@@ -421,7 +421,7 @@ PlacesByLaw = tuple[Places, "NDArray[np.bool_]"]
 
 def places_of(
     curve: ScalingCurve, batch: ArrayLike, devices: ArrayLike, nodes: ArrayLike, launch: str | None
-) -> Places | Refusal:
+) -> StepPlaces | Refusal:
     """Return the places of a question, broadcast; errors as `ScalingCurve.step_time`."""
     sizes, counts, boxes = np.broadcast_arrays(
         *(np.asarray(v, dtype=np.float64) for v in (batch, devices, nodes))
@@ -431,7 +431,7 @@ def places_of(
     if mode is None:
         return refuse_launch(curve.modes, launch)
     numbers = np.full(sizes.shape, mode, dtype=np.int64)
-    return Places(batch=sizes, devices=counts, nodes=boxes, mode=numbers)
+    return StepPlaces(batch=sizes, devices=counts, nodes=boxes, mode=numbers)
 
 
 def _mode(curve: ScalingCurve, launch: str | None) -> int | None:
@@ -447,7 +447,7 @@ class _Steps:
     All have the places' shape; `withheld` is where there is no answer and why, the first counts.
     """
 
-    at: Places
+    at: StepPlaces
     seconds: Floats
     variance: Floats
     by_law: NDArray[np.bool_]
@@ -459,7 +459,7 @@ class _Steps:
         return self.at, self.by_law
 
 
-def _steps(curve: ScalingCurve, at: Places) -> _Steps:
+def _steps(curve: ScalingCurve, at: StepPlaces) -> _Steps:
     """Return step times by the form, else by the published law, else refusals."""
     questions = curve.terms.questions(at)
     seconds, variance = questions @ curve.terms.value, _relative_variance(curve, at)
@@ -477,13 +477,13 @@ def _steps(curve: ScalingCurve, at: Places) -> _Steps:
     return _Steps(at=at, seconds=seconds, variance=variance, by_law=by_law, withheld=withheld)
 
 
-def _beyond(curve: ScalingCurve, at: Places) -> NDArray[np.bool_]:
+def _beyond(curve: ScalingCurve, at: StepPlaces) -> NDArray[np.bool_]:
     """Return where rough runs have no answer: above the measured counts of the link."""
     most = curve.most_devices[at.link]
     return np.asarray(curve.rough & (at.devices > np.where(np.isnan(most), np.inf, most)))
 
 
-def _by_law(curve: ScalingCurve, at: Places, withheld: Withheld) -> NDArray[np.bool_]:
+def _by_law(curve: ScalingCurve, at: StepPlaces, withheld: Withheld) -> NDArray[np.bool_]:
     """Return where the published law is used: see `planner.scaling._terms.LargestCount`."""
     law, nowhere = curve.published, np.zeros(at.batch.shape, dtype=np.bool_)
     if law is None:
@@ -501,7 +501,7 @@ def _by_law(curve: ScalingCurve, at: Places, withheld: Withheld) -> NDArray[np.b
     return np.asarray(tangled & ~other)
 
 
-def _off_link(curve: ScalingCurve, at: Places) -> NDArray[np.bool_]:
+def _off_link(curve: ScalingCurve, at: StepPlaces) -> NDArray[np.bool_]:
     """Return where the batch per device is outside those of the runs on the same link.
 
     With one batch at each count, the cost of a link cannot be told from a batch it was timed at.
@@ -510,7 +510,7 @@ def _off_link(curve: ScalingCurve, at: Places) -> NDArray[np.bool_]:
     return np.asarray((at.batch < smallest * (1.0 - 1e-9)) | (at.batch > largest * (1.0 + 1e-9)))
 
 
-def _withheld(curve: ScalingCurve, at: Places, questions: Floats) -> Withheld:
+def _withheld(curve: ScalingCurve, at: StepPlaces, questions: Floats) -> Withheld:
     """Return where the form has no answer, and why; the first counts."""
     refusals: Withheld = [
         (np.asarray(at.link == link), refuse_link(link))
@@ -529,7 +529,7 @@ def _near(curve: ScalingCurve, batch: Floats) -> NDArray[np.bool_]:
     return np.asarray((batch >= start) & (batch <= end))  # B/n of whole numbers is rounded
 
 
-def _relative_variance(curve: ScalingCurve, at: Places) -> Floats:
+def _relative_variance(curve: ScalingCurve, at: StepPlaces) -> Floats:
     devices = octaves(at.devices, curve.fewest_devices[at.link], curve.most_devices[at.link])
     smallest, largest = (sizes[at.link] for sizes in curve.batches)
     batch = octaves(at.batch, smallest, largest)
@@ -538,7 +538,7 @@ def _relative_variance(curve: ScalingCurve, at: Places) -> Floats:
     return np.asarray(curve.terms.believed_scatter**2 + far + grown)
 
 
-def _assumed_share(curve: ScalingCurve, at: Places) -> Floats:
+def _assumed_share(curve: ScalingCurve, at: StepPlaces) -> Floats:
     """Return the share of a step [1] that a link with an assumed growth costs, else 0."""
     weights, start = curve.terms.questions(at), curve.terms.modes + 1
     cost = weights[..., start:] @ curve.terms.value[start:]
@@ -547,7 +547,7 @@ def _assumed_share(curve: ScalingCurve, at: Places) -> Floats:
     return np.divide(cost, step_s, out=np.zeros(step_s.shape), where=~seen & (step_s > 0.0))
 
 
-def assumed_share(curve: ScalingCurve, at: Places) -> Floats:
+def assumed_share(curve: ScalingCurve, at: StepPlaces) -> Floats:
     """Return the share of a step [1] whose growth with the devices is assumed, for GROWTH_SD."""
     return np.where(_steps(curve, at).by_law, 0.0, _assumed_share(curve, at))
 
@@ -557,7 +557,7 @@ def octaves(value: Floats, low: float | Floats, high: float | Floats) -> Floats:
     return np.maximum(np.maximum(np.log2(value / high), np.log2(low / value)), 0.0)
 
 
-def step_time(curve: ScalingCurve, at: Places, samples: Floats | None) -> Estimate | Refusal:
+def step_time(curve: ScalingCurve, at: StepPlaces, samples: Floats | None) -> Estimate | Refusal:
     """Return the step time [s], or the throughput [samples/s] for `samples` per step."""
     steps = _steps(curve, at)
     q = t_quantile(curve.level, DOF) * np.sqrt(steps.variance)
@@ -573,13 +573,13 @@ def speed_up(
     alone: Floats,
     place: tuple[ArrayLike, ArrayLike, ArrayLike],
     launch: str | None,
-) -> SpeedUp | Refusal:
+) -> DeviceSpeedUp | Refusal:
     """Return v(n)/v(1), where one device has the batch `alone` and n have `place`."""
     many = places_of(curve, *place, launch)
     if isinstance(many, Refusal):
         return many
     batch, ones = np.broadcast_to(alone, many.batch.shape), np.ones(many.batch.shape)
-    first = _steps(curve, Places(batch=batch, devices=ones, nodes=ones, mode=many.mode))
+    first = _steps(curve, StepPlaces(batch=batch, devices=ones, nodes=ones, mode=many.mode))
     later = _steps(curve, many)
     with np.errstate(divide="ignore", invalid="ignore"):  # a step of 0 s is withheld below
         value = many.batch * many.devices / batch * first.seconds / later.seconds
@@ -592,10 +592,10 @@ def speed_up(
         return gain
     ends = tuple(np.asarray(end / many.devices) for end in (gain.value, gain.low, gain.high))
     share = estimate_of((ends[0], ends[1], ends[2]), curve.level, gain.basis, gain.reasons)
-    return SpeedUp(kind=kind, speed_up=gain, efficiency=share)
+    return DeviceSpeedUp(kind=kind, speed_up=gain, efficiency=share)
 
 
-def shares(curve: ScalingCurve, at: Places) -> Shares | Refusal:
+def shares(curve: ScalingCurve, at: StepPlaces) -> Shares | Refusal:
     """Return the parts of a step: see `ScalingCurve.shares`."""
     terms, rows = curve.terms, curve.terms.questions(at)
     part_of = np.array([0] * (terms.modes + 1) + [1, 2, 1, 2])  # compute, link, growth
@@ -628,14 +628,14 @@ def grid(
         raise ValueError(paragraph(refusal.reason, refusal.measure_next))
     check_places(batch, count, nodes)
     numbers = np.full(count.shape, mode, dtype=np.int64)
-    at = Places(batch=np.zeros(count.shape), devices=count, nodes=nodes, mode=numbers)
+    at = StepPlaces(batch=np.zeros(count.shape), devices=count, nodes=nodes, mode=numbers)
     fixed_s = terms.questions(at) @ terms.value
     fixed_s = np.where(np.isnan(curve.most_devices)[at.link], np.nan, fixed_s)
     shared = batch / count
     held = _near(curve, shared)
     held &= ~np.broadcast_to(_beyond(curve, at), shared.shape)
     if terms.fit.unknown.size:
-        whole = Places(
+        whole = StepPlaces(
             batch=shared,
             devices=np.broadcast_to(count, shared.shape),
             nodes=np.broadcast_to(nodes, shared.shape),
@@ -674,7 +674,7 @@ def _answer(
     return estimate_of((value, low, high), curve.level, max(bases, key=BASES.index), reasons)
 
 
-def _basis(curve: ScalingCurve, at: Places) -> Basis:
+def _basis(curve: ScalingCurve, at: StepPlaces) -> Basis:
     """Return the basis of these answers, the weakest of them.
 
     A form with a large scatter is not "measured", not even at its own runs.

@@ -25,7 +25,7 @@ import numpy as np
 from planner.core import LEVEL, Basis, Estimate, Floats, Refusal, Text, t_quantile
 from planner.fits import ROUNDING, parameters, scalar_estimate
 from planner.scaling._runs import CountCurve
-from planner.scaling._terms import DOF, Places
+from planner.scaling._terms import DOF, StepPlaces
 from planner.scaling.answers import TANGLED, places_of
 from planner.throughput import FAR, ThroughputCurve, crossover_batch, difference_variance
 
@@ -182,7 +182,7 @@ def _line(law: Law) -> tuple[float, float] | None:
     return float(fixed @ terms.value), float(slope @ terms.value)
 
 
-def _places(law: CountCurve) -> Places | None:
+def _places(law: CountCurve) -> StepPlaces | None:
     sizes = law.scaling.runs.batch[:1]
     at = places_of(law.scaling, sizes, law.devices, law.nodes, law.launch)
     return None if isinstance(at, Refusal) else at

@@ -37,7 +37,7 @@ from planner.core import LEVEL, Estimate, Floats, Refusal, Text, plain, plural, 
 from planner.scaling._terms import (
     LINKS,
     Growing,
-    Places,
+    StepPlaces,
     Terms,
     fit_terms,
     largest_count,
@@ -156,7 +156,7 @@ def fit_scaling(
     )
 
 
-def _terms_of(runs: Places, step_s: Floats, modes: int, fading: float, level: float) -> Terms:
+def _terms_of(runs: StepPlaces, step_s: Floats, modes: int, fading: float, level: float) -> Terms:
     """Return the terms with the growth of `fading`, or with `STEEP` where the runs clearly show it.
 
     Steep growth counts the devices of a node, which share its host, unless the runs clearly show
@@ -182,7 +182,7 @@ def _clearly(form: Terms, other: Terms, runs: int) -> bool:
     return bool(runs * np.log(misfits[0] / misfits[1]) > STEEP_EVIDENCE)
 
 
-def is_rough(runs: Places, step_s: Floats) -> bool:
+def is_rough(runs: StepPlaces, step_s: Floats) -> bool:
     """Return whether steps at one batch per device often get shorter with more devices.
 
     Neighbouring counts on one link under one launch mode are compared, where at least
@@ -278,7 +278,7 @@ def _warnings(terms: Terms) -> tuple[str, ...]:
     )
 
 
-def _refuse_scatter(scatter: float, worst: Places) -> Refusal:
+def _refuse_scatter(scatter: float, worst: StepPlaces) -> Refusal:
     batch, devices, nodes = (float(v[0]) for v in (worst.batch, worst.devices, worst.nodes))
     place = several(int(devices), "device")
     if nodes > 1:

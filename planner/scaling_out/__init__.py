@@ -1,7 +1,8 @@
 """Do more devices pay? The answer about one workload on one kind of system.
 
 `_series` has the runs and the step times at every device count, `_answer` steps, crossovers, totals
-and uneven workers, `_sentences` the words. The laws are those of `planner.scaling`.
+and uneven workers, `_courses` their arrays for charts, `_sentences` the words. The laws are those
+of `planner.scaling`.
 """
 
 from planner.scaling_out._answer import (
@@ -17,12 +18,24 @@ from planner.scaling_out._answer import (
     outside,
     slow_answer,
 )
+from planner.scaling_out._courses import (
+    CountCourse,
+    batch_course,
+    batch_grid,
+    efficiency_course,
+    part_shares,
+    slow_course,
+    step_course,
+)
 from planner.scaling_out._sentences import (
     batch_text,
     best_of,
     devices,
+    host_sentence,
     host_share,
+    limit_sentences,
     link_ratio,
+    link_sentence,
     sentences,
     uneven_sentence,
 )

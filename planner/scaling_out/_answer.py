@@ -247,7 +247,7 @@ def answer_of(
         uneven=tuple(
             slow_answer(r, question, is_asynchronous=is_asynchronous)
             for r in last
-            if r.devices > 1 and r.parts and isinstance(r.step, Estimate)
+            if r.devices > 1 and isinstance(r.step, Estimate)
         ),
         driver=driver,
         driver_devices=driver_devices,
@@ -299,8 +299,8 @@ def _rows(
         together = _together(batch, devices, hold)
         measured_s = _measured_steps(series, together, devices)
         step = _step(series, together, devices)
-        if contradiction and devices > series.counts[-1] and devices not in question.devices:
-            step = contradiction
+        if devices > series.counts[-1] and devices not in question.devices:
+            step = contradiction or _turned(series, step, together, batch=batch, hold=hold)
         speed = _speed(step, together)
         up = _speed_up(speed, base, same=devices == series.base)
         if not (seen and measured_s) and _beyond_perfect(up, devices / series.base):
@@ -362,6 +362,33 @@ def _contradiction(series: Series, batch: float, hold: Hold) -> Refusal | None:
             most=most,
             fit=plain(float(fit.value), 3),
             seen=plain(seen, 3),
+        ),
+        measure_next="Measure more devices.",
+    )
+
+
+def _turned(
+    series: Series, step: Estimate | Refusal, together: float, *, batch: float, hold: Hold
+) -> Estimate | Refusal:
+    """Return a step beyond the counts; why there is none where a sample takes ever longer there.
+
+    A law from the largest count alone does not know that the last devices added did not pay.
+    """
+    if len(series.counts) < 2 or isinstance(step, Refusal) or step.basis != "similar workload":
+        return step
+    before, most = series.counts[-2:]
+    shared = {n: _together(batch, n, hold) for n in (most, before)}
+    seen, earlier = ([s / of for s in _measured_steps(series, of, n)] for n, of in shared.items())
+    if not (seen and earlier) or median(seen) <= median(earlier):
+        return step
+    if float(step.value) / together >= median(seen):
+        return step
+    return Refusal(
+        reason=Text(
+            "A sample takes longer on {most:,} devices than on {before:,}, which the law of more "
+            "devices does not describe.",
+            most=most,
+            before=before,
         ),
         measure_next="Measure more devices.",
     )
@@ -566,6 +593,8 @@ def _crossing(
     else:
         batch = first if isinstance(first, Refusal) else crossover(first, law)
     batch = _weighed_crossing(batch, (series, devices), (other, other_devices))
+    if isinstance(batch, Estimate):
+        batch = _not_below(batch, _least_batch(series, devices))
     slower_at, faster_at = _bracket(series, devices, other, other_devices)
     return Crossing(
         devices=devices,
@@ -576,6 +605,20 @@ def _crossing(
         slower_at=slower_at,
         faster_at=faster_at,
     )
+
+
+def _least_batch(series: Series, devices: int) -> float:
+    """Return the smallest global batch of a count [samples]: one sample each, or a measured one.
+
+    Devices that share a sample, as cuts of a network do, were measured below one sample each.
+    """
+    return float(min([devices, *(p.batch for p in series.points if p.devices == devices)]))
+
+
+def _not_below(batch: Estimate, least: float) -> Estimate:
+    """Return a crossover within the batches that its devices can have [samples]."""
+    value, low, high = (max(end, least) for end in batch.ends)
+    return replace(batch, value=value, low=low, high=high)
 
 
 def _weighed_crossing(

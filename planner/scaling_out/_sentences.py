@@ -8,6 +8,7 @@ from planner.core import (
     Text,
     in_words,
     interval,
+    paragraph,
     percent,
     plain,
     plural,
@@ -30,8 +31,8 @@ def sentences(answer: Answer) -> list[str]:
         _headline(answer),
         *_crossings(answer),
         _efficiency(answer),
-        _link(answer),
-        *_limits(answer),
+        link_sentence(answer),
+        *limit_sentences(answer),
         *_uneven(answer),
         _guess(answer),
         _outside(answer),
@@ -77,26 +78,20 @@ def _headline(answer: Answer) -> str:
     where = _where(answer)
     if best is None:
         refused = next((r.step for r in answer.shown if isinstance(r.step, Refusal)), None)
-        why = "" if refused is None else f" {refused.reason} {refused.measure_next}"
-        return Text("No answer {where}.{why}", where=where, why=why)
-    host = _host(answer)
+        why = () if refused is None else (refused.reason, refused.measure_next)
+        return paragraph(Text("No answer {where}.", where=where), *why)
+    host = host_sentence(answer)
     if isinstance(best.speed_up, Refusal):
-        missing = best.speed_up
-        return Text(
-            "No comparison {where}. {reason} {measure_next}",
-            where=where,
-            reason=missing.reason,
-            measure_next=missing.measure_next,
-        )
+        missing, none = best.speed_up, Text("No comparison {where}.", where=where)
+        return paragraph(none, missing.reason, missing.measure_next)
     if best.devices == base:
-        return plural(
+        fastest = plural(
             base,
-            "No: {where}, {count} device is fastest.{slower}{host}",
-            "No: {where}, {count:,} devices are fastest.{slower}{host}",
+            "No: {where}, {count} device is fastest.",
+            "No: {where}, {count:,} devices are fastest.",
             where=where,
-            slower=_slower(answer),
-            host=host,
         )
+        return paragraph(fastest, _slower(answer), host)
     gain = best.speed_up
     words = Text(
         "{gain} times as fast as {base}{ends}",
@@ -105,21 +100,21 @@ def _headline(answer: Answer) -> str:
         ends=_ends(gain),
     )
     if float(gain.low) <= 1.0 <= float(gain.high):  # never of a published law, without interval
-        return Text(
-            "Too close to call: {where}, {devices} are {words}.{host}",
+        tied = Text(
+            "Too close to call: {where}, {devices} are {words}.",
             where=where,
             devices=devices(best.devices),
             words=words,
-            host=host,
         )
-    return Text(
-        "Yes{from_}: {where}, {devices} are {words}.{host}",
+        return paragraph(tied, host)
+    pays = Text(
+        "Yes{from_}: {where}, {devices} are {words}.",
         from_=_from(answer, best),
         where=where,
         devices=devices(best.devices),
         words=words,
-        host=host,
     )
+    return paragraph(pays, host)
 
 
 def _from(answer: Answer, best: CountAnswer) -> str:
@@ -149,19 +144,19 @@ def _slower(answer: Answer) -> str:
     if gain >= 1.0 or gain <= 0.0:
         return ""
     return Text(
-        " {devices} take {gain} times as long per sample.",
+        "{devices} take {gain} times as long per sample.",
         devices=devices(last.devices),
         gain=plain(1.0 / gain, 3),
     )
 
 
-def _host(answer: Answer) -> str:
+def host_sentence(answer: Answer) -> str:
     """Return that the work is too small for the device, where it is."""
     share = host_share(answer)
     if share is None or share < HOST_SHARE:
         return ""
     return Text(
-        " Too small for this device: the host sets the pace, as overhead is {share} of a step.",
+        "Too small for this device: the host sets the pace, as overhead is {share} of a step.",
         share=percent(share),
     )
 
@@ -193,16 +188,15 @@ def crossing_sentence(crossing: Crossing) -> str:
     if isinstance(crossing.batch, Refusal):
         return f"{devices(crossing.devices)} against {other}: {crossing.batch.reason}"
     batch = rounded_estimate(crossing.batch)
-    return plural(
+    faster = plural(
         crossing.devices,
-        "{count} device is faster than {other} from global batch {batch} on{interval_text}.{runs}",
-        "{count:,} devices are faster than {other} from global batch {batch} on"
-        "{interval_text}.{runs}",
+        "{count} device is faster than {other} from global batch {batch} on{interval_text}.",
+        "{count:,} devices are faster than {other} from global batch {batch} on{interval_text}.",
         other=other,
         batch=size(batch.value),
-        interval_text=interval_text(batch, size),
-        runs=_runs(crossing),
+        interval_text="" if batch.low == batch.high else interval_text(batch, size),
     )
+    return paragraph(faster, _runs(crossing))
 
 
 def _runs(crossing: Crossing) -> str:
@@ -217,7 +211,7 @@ def _runs(crossing: Crossing) -> str:
         else Text("faster at {faster_at}", faster_at=size(crossing.faster_at))
     )
     both = " and ".join(text for text in (lost, won) if text)
-    return Text(" Measured runs are {both}.", both=both) if both else ""
+    return Text("Measured runs are {both}.", both=both) if both else ""
 
 
 def _efficiency(answer: Answer) -> str:
@@ -244,7 +238,8 @@ def _percents(estimate: Estimate) -> str:
     return f" ({percent(estimate.level)}: {percent(low)} to {percent(high)})"
 
 
-def _link(answer: Answer) -> str:
+def link_sentence(answer: Answer) -> str:
+    """Return that the interconnect is slow, where it is."""
     overhead = link_ratio(answer)
     if overhead is None:
         return _link_share(answer)
@@ -270,7 +265,8 @@ def _link_share(answer: Answer) -> str:
     )
 
 
-def _limits(answer: Answer) -> list[str]:
+def limit_sentences(answer: Answer) -> list[str]:
+    """Return the counts for deadline and budget, where they are asked, or what is missing."""
     texts, question = [], answer.question
     if question.deadline_s is not None:
         row = answer.best_in_time
@@ -403,16 +399,16 @@ def _outside(answer: Answer) -> str:
     if not missed:
         return ""
     first, more = missed[0], len(missed) - 1
-    rest = plural(more, " {count} more step is too.", " {count} more steps are too.")
-    return Text(
-        "{devices} {where} took {seen} s, outside the fit's interval of {low} to {high} s.{rest}",
+    rest = plural(more, "{count} more step is too.", "{count} more steps are too.")
+    worst = Text(
+        "{devices} {where} took {seen} s, outside the fit's interval of {low} to {high} s.",
         devices=devices(first.row.devices),
         where=_where_at(answer, first.row.held),
         seen=plain(first.seen_s, 3),
         low=plain(float(first.fit.low), 3),
         high=plain(float(first.fit.high), 3),
-        rest=rest if more else "",
     )
+    return paragraph(worst, rest if more else "")
 
 
 def batch_text(batch: float) -> str:

@@ -33,9 +33,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from planner.catalog import Accelerator
-from planner.core import Refusal, Text, percent, plain
+from planner.core import Refusal, Text, paragraph, percent, plain
 from planner.job import (
     PER_NODE,
+    TIGHT,
     Hardware,
     Job,
     activations_on,
@@ -276,21 +277,15 @@ def split_sentences(
             if least is None
             else (
                 Text(
-                    " The leanest cut, {words}, needs {need_bytes} on each of {have_bytes}.",
+                    "The leanest cut, {words}, needs {need_bytes} on each of {have_bytes}.",
                     words=least.cut.words,
                     need_bytes=gigabytes(least.need_bytes),
                     have_bytes=gigabytes(least.have_bytes),
                 )
             )
         )
-        return [
-            Text(
-                "No: {workload} does not fit {where}.{need}",
-                workload=job.workload,
-                where=where,
-                need=need,
-            )
-        ]
+        no = Text("No: {workload} does not fit {where}.", workload=job.workload, where=where)
+        return [paragraph(no, need)]
     recompute = ", with recomputed activations" if chosen.recomputes else ""
     texts: list[str] = [
         Text(
@@ -308,6 +303,13 @@ def split_sentences(
             have_bytes=gigabytes(chosen.have_bytes),
         ),
     ]
+    if chosen.need_bytes > TIGHT * chosen.have_bytes:
+        texts.append(
+            Text(
+                "That is {share} of it, and an estimate: try this cut before you rely on it.",
+                share=percent(chosen.need_bytes / chosen.have_bytes),
+            )
+        )
     if chosen.cut.pipeline > 1:
         texts.append(
             Text(

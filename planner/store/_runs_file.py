@@ -97,7 +97,7 @@ def keep_answer(root: Path, name: str, text: str) -> None:
             path.unlink(missing_ok=True)
 
 
-class Place:
+class HeldFolder:
     """A folder for one summary file, held until the object or the process ends."""
 
     def __init__(self, folder: Path, handle: int) -> None:
@@ -165,7 +165,7 @@ class Place:
                 path.unlink(missing_ok=True)
 
 
-def used_place(root: Path, key: str) -> Place | None:
+def used_place(root: Path, key: str) -> HeldFolder | None:
     """Return a place for a store that had a summary file before; None if it never had one."""
     if not _siblings(root, key):
         return None
@@ -180,7 +180,7 @@ def others_places(root: Path, key: str) -> list[Path]:
     return _siblings(root, key.partition("-")[0])
 
 
-def new_place(root: Path, key: str) -> Place | None:
+def new_place(root: Path, key: str) -> HeldFolder | None:
     """Return a place that no other process holds, one with a file first; None where none can be."""
     with contextlib.suppress(OSError):
         root.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -190,7 +190,7 @@ def new_place(root: Path, key: str) -> Place | None:
             folder.mkdir(exist_ok=True, mode=0o700)
             if (handle := _held(folder)) is not None:
                 os.utime(folder)
-                return Place(folder, handle)
+                return HeldFolder(folder, handle)
     return None
 
 

@@ -30,7 +30,7 @@ _ANSWERS: Final = """(basis <> 'published' OR coalesce(step_time_s, samples_per_
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Total:
+class SummaryTable:
     """A table or view: its name, the key of its rows, and its query over `@runs`."""
 
     name: str
@@ -39,7 +39,7 @@ class Total:
 
 
 TOTALS: Final = (
-    Total(
+    SummaryTable(
         name="workload_totals",
         key="workload",
         query=f"""
@@ -55,7 +55,7 @@ TOTALS: Final = (
         count(DISTINCT system) FILTER ({_COUNTED}) AS systems
     FROM @runs WHERE status = 'ok' GROUP BY workload""",
     ),
-    Total(
+    SummaryTable(
         name="scaled_workloads",
         key="workload",
         query=f"""
@@ -74,7 +74,7 @@ TOTALS: Final = (
         bool_or(own) AS own, max(runs)::BIGINT AS runs
     FROM counted GROUP BY workload""",
     ),
-    Total(
+    SummaryTable(
         name="best_speeds",
         key="workload",
         query="""
@@ -84,7 +84,7 @@ TOTALS: Final = (
     WHERE status = 'ok' AND mode = 'training' AND device_kind <> 'cpu' AND samples_per_s > 0
     GROUP BY ALL""",
     ),
-    Total(
+    SummaryTable(
         name="trial_sets",
         key="network",
         query=f"""
@@ -97,7 +97,7 @@ TOTALS: Final = (
         count(DISTINCT global_batch_size) AS batches
     FROM @runs WHERE {TRIAL_RUN} GROUP BY 1, 2, 3, 4, 5, 6""",
     ),
-    Total(
+    SummaryTable(
         name="set_counts",
         key="result_set",
         query="""
@@ -106,7 +106,7 @@ TOTALS: Final = (
         if(2 * count(*) FILTER (basis = 'measured') >= count(*), 'measured', 'published') AS basis
     FROM @runs GROUP BY 1, 2, 3""",
     ),
-    Total(name="facet_counts", key="workload", query=_FACETS),
+    SummaryTable(name="facet_counts", key="workload", query=_FACETS),
 )
 
 VIEWS: Final = tuple(f"CREATE VIEW {t.name} AS {t.query.replace('@runs', 'runs')}" for t in TOTALS)
@@ -125,7 +125,7 @@ REFILL: Final = tuple(
 """Statements that compute all tables anew."""
 
 
-def _renewal(total: Total) -> tuple[str, str]:
+def _renewal(total: SummaryTable) -> tuple[str, str]:
     among = "IN (SELECT unnest(?::VARCHAR[]))"
     columns = ", ".join(FACETS) if total.name == "facet_counts" else "*"
     touched = f"(SELECT {columns} FROM runs WHERE {_EXPRESSIONS[total.key]} {among})"

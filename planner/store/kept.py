@@ -69,7 +69,7 @@ class Kept:
                 answer: Answer = entry.answer
                 return answer
 
-    def found(self, key: Hashable) -> Any:  # noqa: ANN401 - whatever was kept
+    def peek(self, key: Hashable) -> Any:  # noqa: ANN401 - whatever was kept
         """Return the answer under `key`, or `MISSING`: it does not wait for one in progress."""
         with self._lock:
             entry = self._entries.get(key)

@@ -34,7 +34,7 @@ _SHOWN: Final = 80
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pushed:
+class PushRequest:
     """A request whose form is sound; the rows are checked when they are committed."""
 
     slug: str
@@ -58,7 +58,7 @@ def body_of(slug: str, fields: Mapping[str, str], rows: Sequence[Row]) -> bytes:
     return json.dumps(body, separators=(",", ":"), allow_nan=False).encode()
 
 
-def read_body(data: bytes) -> Pushed:
+def read_body(data: bytes) -> PushRequest:
     """Return the runs of a request.
 
     Raises:
@@ -86,11 +86,11 @@ def read_body(data: bytes) -> Pushed:
     if problems:
         raise PushError(problems)
     fields = {name: about[name] for name in FIELDS if about.get(name)}
-    return Pushed(slug=about["slug"], fields=fields, rows=tuple(rows))
+    return PushRequest(slug=about["slug"], fields=fields, rows=tuple(rows))
 
 
 def keep(
-    results: Path, pushed: Pushed, claim: Callable[[str], object] = lambda _: None
+    results: Path, pushed: PushRequest, claim: Callable[[str], object] = lambda _: None
 ) -> list[Committed]:
     """Commit the runs to their set below `results`; a new set gets its set.toml first.
 

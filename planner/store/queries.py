@@ -70,7 +70,7 @@ Filters = Mapping[str, Sequence[str]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Totals:
+class RunCount:
     """The count of runs, and the time of the newest."""
 
     runs: int
@@ -146,10 +146,10 @@ def _once(query: Callable[[Store], Answer]) -> Callable[[Store], Answer]:
 
 
 @_once
-def totals(store: Store) -> Totals:
+def totals(store: Store) -> RunCount:
     """Return the number of runs shown and when the newest was recorded (UTC)."""
     count, newest = store.rows(sql.COUNT_ALL)[0]
-    return Totals(runs=count, newest=newest.replace(tzinfo=UTC) if newest else None)
+    return RunCount(runs=count, newest=newest.replace(tzinfo=UTC) if newest else None)
 
 
 def recent_sets(store: Store, most: int) -> list[RecentSet]:
@@ -617,7 +617,7 @@ def retarget(store: Store, file: str, value: float, *, higher_is_better: bool) -
                 opened.read_row_group(group, columns=[leaf], use_threads=False).column(0)
                 for leaf in _EVALUATED
             )
-        counted = _steps_to(_one(steps), _one(values), value, higher_is_better)
+        counted = _steps_to(_chunk(steps), _chunk(values), value, higher_is_better)
         return pa.table({"run_id": ids, "steps_to_target": counted})
 
     with ThreadPoolExecutor(os.cpu_count()) as cores:
@@ -627,7 +627,7 @@ def retarget(store: Store, file: str, value: float, *, higher_is_better: bool) -
 _EVALUATED: Final = ["run_id", "evaluations.list.element.step", "evaluations.list.element.value"]
 
 
-def _one(column: pa.ChunkedArray) -> pa.ListArray:
+def _chunk(column: pa.ChunkedArray) -> pa.ListArray:
     return pa.concat_arrays(column.chunks) if column.num_chunks != 1 else column.chunk(0)
 
 

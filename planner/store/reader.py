@@ -168,7 +168,7 @@ class Store:
     ) -> None:
         self.folders = tuple(folders)
         self._most_in_memory = most_in_memory
-        self._place: runs_file.Place | None = None
+        self._place: runs_file.HeldFolder | None = None
         self._in_memory_because = ""
         self._failures = 0
         self._audience = accept.Audience(viewer=viewer, now_s=now_s)

@@ -25,6 +25,7 @@ from planner.core import (
     paragraph,
     percent,
     plain,
+    plural,
     rounded_ends,
     with_range,
 )
@@ -110,7 +111,7 @@ def curves_of(runs: Sequence[Run], left_out: Collection[str] = ()) -> list[Syste
 
 def curve_sentence(curve: SystemCurve) -> str:
     """Return a curve, or its refusal, as one sentence."""
-    sentence = or_refusal(curve.label, lambda: _sentence(curve) + _too_large(curve))
+    sentence = or_refusal(curve.label, lambda: paragraph(_sentence(curve), _too_large(curve)))
     return (
         f"{curve.label}: {sentence.reason} {sentence.measure_next}"
         if isinstance(sentence, Refusal)
@@ -119,19 +120,20 @@ def curve_sentence(curve: SystemCurve) -> str:
 
 
 def _too_large(curve: SystemCurve) -> str:
-    """Return, after a blank, the batch that did not fit; "" where none failed."""
+    """Return the batch that did not fit; "" where none failed."""
     refusal = curve.beyond_memory(np.inf)
-    return f" {refusal.reason}" if refusal else ""
+    return refusal.reason if refusal else ""
 
 
 def _sentence(system: SystemCurve) -> str:
     if isinstance(system.curve, Refusal):
-        return f"{system.label}: {system.curve.reason} {system.curve.measure_next}{without(system)}"
+        why = f"{system.label}: {system.curve.reason}"
+        return paragraph(why, system.curve.measure_next, without(system))
     v0, half = map(
         rounded_estimate, (system.curve.asymptotic_throughput, system.curve.half_saturation_batch)
     )
     if not np.isfinite(float(v0.value)):
-        return f"{system.label}: {v0.reasons[0]}{without(system)}"
+        return paragraph(f"{system.label}: {v0.reasons[0]}", without(system))
     text: str = Text(
         "{system} saturates at {count} samples/s{interval_text}; ",
         system=system.label,
@@ -144,7 +146,7 @@ def _sentence(system: SystemCurve) -> str:
             if system.curve.n
             else "no overhead a step was published: full speed at every batch."
         )
-        return f"{text}{without(system)}"
+        return paragraph(text, without(system))
     ninety = rounded_estimate(system.curve.batch_for(0.9))
     text += Text(
         "half of that is reached at batch {half}, 90 % at batch {ninety}",
@@ -159,19 +161,18 @@ def _sentence(system: SystemCurve) -> str:
             most=size(most),
             share=percent(share),
         )
-    return f"{text}.{without(system)}"
+    return paragraph(f"{text}.", without(system))
 
 
 def without(curve: SystemCurve) -> str:
-    """Return the count of excluded runs after a blank; "" without any."""
+    """Return the count of excluded runs; "" without any."""
     if not curve.left_out:
         return ""
-    many = (
-        "1 suspect run is"
-        if len(curve.left_out) == 1
-        else Text("{left_out} suspect runs are", left_out=len(curve.left_out))
+    return plural(
+        len(curve.left_out),
+        "{count} suspect run is left out of this fit.",
+        "{count} suspect runs are left out of this fit.",
     )
-    return Text(" {many} left out of this fit.", many=many)
 
 
 def crossover_sentence(a: SystemCurve, b: SystemCurve) -> str:
@@ -282,6 +283,12 @@ def fitted_step_s(curve: SystemCurve, runs: Sequence[Run]) -> Floats:
         if isinstance(estimate, Estimate)
         else np.full(batch.shape, np.nan)
     )
+
+
+def speeds(runs: Sequence[Run]) -> tuple[Floats, Floats]:
+    """Return batches [samples] and measured samples/s of runs."""
+    batch = np.array([r.global_batch_size for r in runs], float)
+    return batch, batch / np.array([r.step_time_s for r in runs], float)
 
 
 def left_over(curve: SystemCurve, runs: Sequence[Run]) -> Floats:

@@ -31,12 +31,12 @@ from planner.time_to_target._reference import (
 from planner.time_to_target._stated import stated_name, stated_rows, stated_sentences, with_stated
 from planner.time_to_target.frontier import Frontier
 from planner.time_to_target.goodput import (
-    Comparison,
+    BatchTiming,
+    OptimizerComparison,
     OptimizerCurve,
-    Place,
     PlacedTimes,
+    ReferenceSystem,
     StandIn,
-    Timing,
     best_batch,
     compare,
     minimum_time,
@@ -45,5 +45,11 @@ from planner.time_to_target.goodput import (
     time_to_target,
     timings_of,
 )
-from planner.time_to_target.sentences import Goal, caution_of, fastest_two, goal_of, refused_text
+from planner.time_to_target.sentences import (
+    TargetWords,
+    caution_of,
+    fastest_two,
+    goal_of,
+    refused_text,
+)
 from planner.time_to_target.tables import efficiency_sentence, way_rows

@@ -11,8 +11,8 @@ from planner.convergence import ConvergenceCurve, set_labels
 from planner.core import Estimate, Record, Text
 from planner.runs import TrialSet
 from planner.throughput import count, interval_text, rounded_estimate, size
-from planner.time_to_target.goodput import Comparison, OptimizerCurve
-from planner.time_to_target.sentences import Goal
+from planner.time_to_target.goodput import OptimizerComparison, OptimizerCurve
+from planner.time_to_target.sentences import TargetWords
 from planner.time_to_target.tables import batch_rows, fit_rows
 
 MOST_FAMILIES: Final = 10
@@ -39,7 +39,7 @@ class Families:
     """
 
     dataset: str
-    goal: Goal
+    goal: TargetWords
     optimizer: str
     optimizers: tuple[str, ...]
     families: tuple[Family, ...]
@@ -85,10 +85,10 @@ def easiest_target(sets: Iterable[TrialSet]) -> float | None:
 
 
 def families_of(
-    goal: Goal,
+    goal: TargetWords,
     optimizer: str,
     optimizers: Sequence[str],
-    compared: Sequence[tuple[TrialSet, Comparison]],
+    compared: Sequence[tuple[TrialSet, OptimizerComparison]],
     *,
     easiest: str,
 ) -> Families | None:
@@ -167,8 +167,8 @@ def family_batch_rows(of: Families) -> list[Record]:
     return [{"network": f.name, **row} for f in of.families for row in batch_rows(_alone(f))]
 
 
-def _alone(family: Family) -> Comparison:
-    return Comparison(target=np.nan, curves=(family.curve,))
+def _alone(family: Family) -> OptimizerComparison:
+    return OptimizerComparison(target=np.nan, curves=(family.curve,))
 
 
 def _first(

@@ -42,8 +42,8 @@ import numpy as np
 from planner.convergence import ConvergenceCurve, fit_convergence, group_medians
 from planner.core import Floats, Record, Refusal, Text, message_of, plural, shipped_rows, texts_in
 from planner.runs import NO_OPTIMIZER
-from planner.time_to_target.goodput import Comparison, OptimizerCurve
-from planner.time_to_target.sentences import Goal
+from planner.time_to_target.goodput import OptimizerComparison, OptimizerCurve
+from planner.time_to_target.sentences import TargetWords
 
 Unit = Literal["epochs", "samples", "tokens", "steps"]
 Round = tuple[int, int]
@@ -108,7 +108,7 @@ CAUTION: Final = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Point:
+class ReferenceList:
     """One list of a file; the unit of `values` depends on the benchmark.
 
     `values` are one number per seed (infinite if it did not converge). `in_samples` is True where
@@ -129,7 +129,7 @@ class Point:
 class ReferencePoints:
     """All points that were read, with their source; `problem` is the reason if there are none."""
 
-    points: tuple[Point, ...]
+    points: tuple[ReferenceList, ...]
     version: str = ""
     licence: str = ""
     source: str = ""
@@ -163,10 +163,10 @@ class Edition:
         return first if first == last else f"{first} to {last}"
 
 
-def editions_of(points: Iterable[Point]) -> dict[str, tuple[Edition, ...]]:
+def editions_of(points: Iterable[ReferenceList]) -> dict[str, tuple[Edition, ...]]:
     """Return usable editions of every benchmark by its name, the latest first, in offered order."""
     usable = [(b, p) for p in points if (b := benchmark_for(p)) and not b.left_out]
-    by_key: dict[str, list[tuple[Benchmark, Point]]] = {}
+    by_key: dict[str, list[tuple[Benchmark, ReferenceList]]] = {}
     for benchmark, point in sorted(usable, key=lambda x: (x[1].round, x[1].batch)):
         by_key.setdefault(benchmark.key, []).append((benchmark, point))
     editions = [_editions(pairs) for pairs in by_key.values()]
@@ -174,7 +174,7 @@ def editions_of(points: Iterable[Point]) -> dict[str, tuple[Edition, ...]]:
     return {e[0].name: e for e in editions}
 
 
-def comparison_of(edition: Edition) -> Comparison:
+def comparison_of(edition: Edition) -> OptimizerComparison:
     """Return the law through the medians over seeds, as one curve to compare or show."""
     benchmark = edition.benchmark
     counts = [len(s) for s in edition.samples]
@@ -193,7 +193,9 @@ def comparison_of(edition: Edition) -> Comparison:
         seed_steps=samples / seed_batch,
         curve=_law(seed_batch, samples),
     )
-    return Comparison(target=np.nan, curves=(curve,), reached=_resolution(edition, medians))
+    return OptimizerComparison(
+        target=np.nan, curves=(curve,), reached=_resolution(edition, medians)
+    )
 
 
 def split_errors(values: Sequence[float]) -> tuple[tuple[float, ...], tuple[float, ...]]:
@@ -204,24 +206,24 @@ def split_errors(values: Sequence[float]) -> tuple[tuple[float, ...], tuple[floa
     return tuple(array[~slip].tolist()), tuple(array[slip].tolist())
 
 
-def benchmark_for(point: Point) -> Benchmark | None:
+def benchmark_for(point: ReferenceList) -> Benchmark | None:
     """Return the benchmark of a point; None for an unknown one."""
     return benchmark_of(point.suite, point.benchmark, point.round)
 
 
-def _per_unit(benchmark: Benchmark, point: Point) -> float:
+def _per_unit(benchmark: Benchmark, point: ReferenceList) -> float:
     if point.in_samples:
         return 1.0
     return float(point.batch) if benchmark.per_unit is None else benchmark.per_unit
 
 
-def samples_of(benchmark: Benchmark, point: Point) -> tuple[float, ...]:
+def samples_of(benchmark: Benchmark, point: ReferenceList) -> tuple[float, ...]:
     """Return samples to target, one value per seed, without erroneous ones."""
     factor = _per_unit(benchmark, point)
     return tuple(round(v * factor, 3) for v in split_errors(point.values)[0])
 
 
-def _editions(pairs: Sequence[tuple[Benchmark, Point]]) -> tuple[Edition, ...]:
+def _editions(pairs: Sequence[tuple[Benchmark, ReferenceList]]) -> tuple[Edition, ...]:
     """Return the editions, the latest first; successive rounds with equal points are one."""
     sets = []
     for when, members in groupby(pairs, key=lambda x: x[1].round):
@@ -297,7 +299,7 @@ def read_points(package: str = PACKAGE) -> ReferencePoints:
 
 
 def _read(place: Path, version: str, licence: str, source: str) -> ReferencePoints:
-    points: list[Point] = []
+    points: list[ReferenceList] = []
     unreadable: list[str] = []
     for path in sorted(place.glob("*/rcps_*.json")):
         try:
@@ -323,7 +325,7 @@ def _read(place: Path, version: str, licence: str, source: str) -> ReferencePoin
     )
 
 
-def _points(path: Path) -> list[Point]:
+def _points(path: Path) -> list[ReferenceList]:
     """Return the points of one file; its folder names suite and round."""
     folder = _FOLDER.fullmatch(path.parent.name)
     if folder is None:
@@ -335,14 +337,14 @@ def _points(path: Path) -> list[Point]:
     return [_point(suite, when, record) for record in records.values()]
 
 
-def _point(suite: str, when: tuple[int, int], record: dict[str, Any]) -> Point:
+def _point(suite: str, when: tuple[int, int], record: dict[str, Any]) -> ReferenceList:
     name = _LISTS[_LISTS[0] not in record]
     recipe = record.get("Hyperparams") or {}
     values = tuple(float("inf") if v is None else float(v) for v in record[name])
     if not values:
         raise ValueError("a list has no value")
     rate = recipe.get("opt_base_learning_rate", recipe.get("opt_lr"))
-    return Point(
+    return ReferenceList(
         suite=suite,
         round=when,
         benchmark=str(record["Benchmark"]),
@@ -357,13 +359,15 @@ def _point(suite: str, when: tuple[int, int], record: dict[str, Any]) -> Point:
 UNKNOWN: Final = "unknown benchmark: unit and target are missing"
 
 
-def goal_of_reference(edition: Edition) -> Goal:
+def goal_of_reference(edition: Edition) -> TargetWords:
     """Return model, data set and target of an edition, for sentences."""
     when = Text("MLPerf reference points, round {rounds_text}", rounds_text=edition.rounds_text)
-    return Goal(trained=edition.benchmark.trained, target=f"{edition.benchmark.target} ({when})")
+    return TargetWords(
+        trained=edition.benchmark.trained, target=f"{edition.benchmark.target} ({when})"
+    )
 
 
-def point_rows(points: Iterable[Point]) -> list[Record]:
+def point_rows(points: Iterable[ReferenceList]) -> list[Record]:
     """Return every different list once: its rounds, unit, median and use."""
     points = tuple(points)
     latest = {
@@ -374,7 +378,7 @@ def point_rows(points: Iterable[Point]) -> list[Record]:
     return [_row(members, latest) for members in _different(points)]
 
 
-def summary_of(points: Sequence[Point]) -> str:
+def summary_of(points: Sequence[ReferenceList]) -> str:
     """Return how many lists there are, are repeats, corrected or left out, in words."""
     rows = point_rows(points)
     parts: list[str] = [
@@ -401,8 +405,8 @@ def summary_of(points: Sequence[Point]) -> str:
     )
 
 
-def _different(points: Iterable[Point]) -> list[list[Point]]:
-    groups: dict[tuple[object, ...], list[Point]] = {}
+def _different(points: Iterable[ReferenceList]) -> list[list[ReferenceList]]:
+    groups: dict[tuple[object, ...], list[ReferenceList]] = {}
     for point in points:
         benchmark = benchmark_for(point)
         key = benchmark.key if benchmark else f"{point.suite} {point.benchmark}"
@@ -411,7 +415,9 @@ def _different(points: Iterable[Point]) -> list[list[Point]]:
     return [sorted(g, key=lambda p: p.round) for g in groups.values()]
 
 
-def _row(members: Sequence[Point], latest: set[tuple[str, float, tuple[float, ...]]]) -> Record:
+def _row(
+    members: Sequence[ReferenceList], latest: set[tuple[str, float, tuple[float, ...]]]
+) -> Record:
     first, benchmark = members[0], benchmark_for(members[0])
     suite = "HPC " if first.suite == "hpc" else ""
     row: dict[str, str | float | int | bool | None] = {
@@ -437,7 +443,7 @@ def _row(members: Sequence[Point], latest: set[tuple[str, float, tuple[float, ..
     return row | {"use": f"{use}{_corrections(first)}"}
 
 
-def _corrections(point: Point) -> str:
+def _corrections(point: ReferenceList) -> str:
     slips = split_errors(point.values)[1]
     if not slips:
         return ""

@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 
 from planner.core import HOUR_S, Record, Text, cell, estimate_cells, in_words
 from planner.job import StatedTime, stated_interval
-from planner.time_to_target.sentences import Goal
+from planner.time_to_target.sentences import TargetWords
 
 
-def stated_sentences(goal: Goal, times: Sequence[StatedTime]) -> list[str]:
+def stated_sentences(goal: TargetWords, times: Sequence[StatedTime]) -> list[str]:
     """Return the fastest stated time, and that of the hardware with most runs."""
     fastest = min(times, key=lambda t: t.seconds[0])
     typical = max(times, key=lambda t: (len(t.seconds), -t.hardware.count))

@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from planner.convergence import ConvergenceCurve
 from planner.core import HOUR_S, Estimate, Floats, Refusal, Text, listed
 from planner.fits import TWICE, StepTimeCurve
-from planner.scaling import CountCurve, Launched, Scaled, ScalingCurve, SpeedUp
+from planner.scaling import CountCurve, DeviceSpeedUp, Launched, Scaled, ScalingCurve
 from planner.throughput import ThroughputCurve
 from planner.time_to_target.goodput import time_to_target
 
@@ -268,8 +268,8 @@ class Way:
     time_s: Estimate | Refusal
     device_hours: float
     guess: bool
-    strong: SpeedUp | Refusal
-    weak: SpeedUp | Refusal
+    strong: DeviceSpeedUp | Refusal
+    weak: DeviceSpeedUp | Refusal
 
 
 def ways(scaled: Scaled, law: ConvergenceCurve, more: int | None = None) -> list[Way] | Refusal:
@@ -291,7 +291,7 @@ def ways(scaled: Scaled, law: ConvergenceCurve, more: int | None = None) -> list
 
 def efficiencies(
     scaled: Scaled, batch: float, devices: int, nodes: int | None = None
-) -> tuple[SpeedUp | Refusal, SpeedUp | Refusal]:
+) -> tuple[DeviceSpeedUp | Refusal, DeviceSpeedUp | Refusal]:
     """Return strong (fixed global `batch`) and weak (fixed batch per device) scaling."""
     over = scaled.nodes_for(devices) if nodes is None else nodes
     return (

@@ -354,7 +354,7 @@ class OptimizerCurve:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Comparison:
+class OptimizerComparison:
     """Optimisers side by side to one target, and how many trials reached it, as a sentence."""
 
     target: float
@@ -363,35 +363,37 @@ class Comparison:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Timing:
+class BatchTiming:
     """The batch [samples] that reaches the target soonest on a system, and in what time [s]."""
 
     best: Estimate | Refusal
     least_s: Estimate | Refusal
 
 
-def compare(trials: Trials, target: float, optimizers: Sequence[str]) -> Comparison:
+def compare(trials: Trials, target: float, optimizers: Sequence[str]) -> OptimizerComparison:
     """Return the curve of each of `optimizers` to `target`; refused if unreadable."""
     try:
         steps_to_target = steps_of(trials, target)
     except ValueError as problem:  # a file may hold any number: the page stays
-        return Comparison(target=target, curves=tuple(_unreadable(n, problem) for n in optimizers))
+        return OptimizerComparison(
+            target=target, curves=tuple(_unreadable(n, problem) for n in optimizers)
+        )
     chosen = np.isin(trials.optimizer, list(optimizers)) & trials.counts
     mine = (
         v[chosen]
         for v in (steps_to_target.trial, steps_to_target.steps, steps_to_target.resolution_steps)
     )
     trial, steps, resolution = mine
-    return Comparison(
+    return OptimizerComparison(
         target=target,
         curves=tuple(_curve(trials, steps_to_target, name) for name in optimizers),
         reached=StepsToTarget(trial=trial, steps=steps, resolution_steps=resolution).reached_text,
     )
 
 
-def time_on(optimizer: OptimizerCurve, times: StepTimeCurve | Refusal) -> Timing:
+def time_on(optimizer: OptimizerCurve, times: StepTimeCurve | Refusal) -> BatchTiming:
     """Return the best batch of an optimiser with these step times."""
-    return Timing(
+    return BatchTiming(
         best=best_batch(times, optimizer.curve), least_s=minimum_time(times, optimizer.curve)
     )
 
@@ -506,7 +508,7 @@ StandIn = Literal["", "another optimiser", "another workload"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class ReferenceSystem:
     """The system of a time to target, and the workload of its step times.
 
     `stand_in` names the source of step times that are not the trials' own. `guess` is True where
@@ -542,17 +544,17 @@ class Place:
 class PlacedTimes:
     """The step times of one optimiser on a system, or a refusal."""
 
-    place: Place
+    place: ReferenceSystem
     curve: StepTimeCurve | Refusal
 
 
 Placed = Mapping[str, PlacedTimes]
 """Step times by the optimiser's name; optimisers without any are missing."""
-Timings = Mapping[str, Timing]
+Timings = Mapping[str, BatchTiming]
 """The best batch of every optimiser on its system, by the optimiser's name."""
 
 
-def timings_of(comparison: Comparison, times: Placed) -> dict[str, Timing]:
+def timings_of(comparison: OptimizerComparison, times: Placed) -> dict[str, BatchTiming]:
     """Return the best batch of every optimiser whose step times have a curve."""
     curves = {name: t.curve for name, t in times.items() if not isinstance(t.curve, Refusal)}
     return {

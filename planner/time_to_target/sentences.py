@@ -15,11 +15,11 @@ from planner.core import Estimate, Floats, Refusal, Text, in_words, paragraph, p
 from planner.runs import NO_OPTIMIZER, Trials, TrialSet
 from planner.throughput import interval_text, rounded_estimate, size
 from planner.time_to_target.goodput import (
-    Comparison,
+    BatchTiming,
+    OptimizerComparison,
     OptimizerCurve,
     Placed,
     PlacedTimes,
-    Timing,
     Timings,
 )
 
@@ -32,7 +32,7 @@ NOT_CHOSEN: Final = "No best batch: choose step times below."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Goal:
+class TargetWords:
     """Model, data set and target in words."""
 
     trained: str
@@ -45,10 +45,10 @@ class Goal:
         return f"{self.trained}{how} to {self.target}"
 
 
-def goal_of(of: TrialSet, trials: Trials, target: float) -> Goal:
+def goal_of(of: TrialSet, trials: Trials, target: float) -> TargetWords:
     """Return the goal of a set of trials; `stricter_than` the recorded target if it is."""
     recorded = target_text(trials.target, in_per_cent=trials.in_per_cent)
-    return Goal(
+    return TargetWords(
         trained=" on ".join(p for p in (of.network, of.dataset) if p),
         target=goal_text(trials, target),
         stricter_than=recorded if is_stricter(trials, target) else "",
@@ -56,8 +56,8 @@ def goal_of(of: TrialSet, trials: Trials, target: float) -> Goal:
 
 
 def answer_sentences(
-    comparison: Comparison,
-    goal: Goal,
+    comparison: OptimizerComparison,
+    goal: TargetWords,
     timings: Timings,
     times: Placed | None = None,
     *,
@@ -93,7 +93,7 @@ def answer_sentences(
     ]
 
 
-def headline(goal: Goal, timings: Timings, times: Placed | None) -> str:
+def headline(goal: TargetWords, timings: Timings, times: Placed | None) -> str:
     """Return the shortest time to the target and its batch; "" without step times.
 
     Of several optimisers the one with the shortest time is named.
@@ -124,9 +124,9 @@ def headline(goal: Goal, timings: Timings, times: Placed | None) -> str:
 def convergence_sentence(
     optimizer: OptimizerCurve,
     curve: ConvergenceCurve,
-    goal: Goal,
+    goal: TargetWords,
     where: str,
-    timing: Timing | None,
+    timing: BatchTiming | None,
 ) -> str:
     """Return where larger batches give diminishing returns, and the best batch `where`."""
     limit = _limit(curve, goal.of(optimizer.optimizer))
@@ -181,7 +181,7 @@ def fastest_two(timings: Timings) -> tuple[str, str, bool] | None:
     return first, second, not float(a.high) < float(b.low)
 
 
-def noise_sentence(comparison: Comparison) -> str:
+def noise_sentence(comparison: OptimizerComparison) -> str:
     """Return gradient noise scales beside critical batch sizes, as a sentence."""
     curves = [c for c in comparison.curves if not isinstance(c.curve, Refusal)]
     measured = [c for c in curves if c.usual_noise_scale is not None]
@@ -197,7 +197,7 @@ def noise_sentence(comparison: Comparison) -> str:
     return Text("{lead}{pairs}.", lead=lead, pairs="; ".join(pairs))
 
 
-def caution_of(comparison: Comparison, goal: Goal) -> str:
+def caution_of(comparison: OptimizerComparison, goal: TargetWords) -> str:
     """Return the caution for a target stricter than the recorded one; "" if none applies."""
     missed = sum(int((c.reached < c.seeds).any()) for c in comparison.curves)
     if not goal.stricter_than or not missed:
@@ -210,7 +210,9 @@ def caution_of(comparison: Comparison, goal: Goal) -> str:
     )
 
 
-def notes_of(comparison: Comparison, timings: Timings | None = None) -> dict[str, tuple[str, ...]]:
+def notes_of(
+    comparison: OptimizerComparison, timings: Timings | None = None
+) -> dict[str, tuple[str, ...]]:
     """Return the notes on every optimiser, by its name."""
     return {c.optimizer: _notes(c, (timings or {}).get(c.optimizer)) for c in comparison.curves}
 
@@ -232,7 +234,7 @@ def refused_text(why: Refusal) -> str:
     return paragraph(why.reason, why.measure_next)
 
 
-def _refusals(comparison: Comparison, goal: Goal) -> list[str]:
+def _refusals(comparison: OptimizerComparison, goal: TargetWords) -> list[str]:
     """Return why optimisers have no curve, those of one reason together."""
     names: dict[str, list[str]] = {}
     for optimizer in comparison.curves:
@@ -241,7 +243,9 @@ def _refusals(comparison: Comparison, goal: Goal) -> list[str]:
     return [f"{goal.of(_listed(those))}: {why}" for why, those in names.items()]
 
 
-def _untimed(comparison: Comparison, goal: Goal, timings: Timings, times: Placed) -> list[str]:
+def _untimed(
+    comparison: OptimizerComparison, goal: TargetWords, timings: Timings, times: Placed
+) -> list[str]:
     """Return why there is no best batch and what to measure, grouped by reason."""
     names = [c.optimizer for c in comparison.curves if not isinstance(c.curve, Refusal)]
     why: dict[tuple[str, str], list[str]] = {}
@@ -265,7 +269,7 @@ def _untimed(comparison: Comparison, goal: Goal, timings: Timings, times: Placed
     return sentences
 
 
-def _no_best(times: PlacedTimes, timing: Timing | None) -> Refusal | None:
+def _no_best(times: PlacedTimes, timing: BatchTiming | None) -> Refusal | None:
     """Return the first refusal on the way to a best batch."""
     estimates = (times.curve, timing.best, timing.least_s) if timing else (times.curve,)
     return next((t for t in estimates if isinstance(t, Refusal)), None)
@@ -338,7 +342,7 @@ def _bcrit(optimizer: OptimizerCurve) -> str:
     return size(critical) if np.isfinite(float(critical)) else "no limit"
 
 
-def _notes(optimizer: OptimizerCurve, timing: Timing | None) -> tuple[str, ...]:
+def _notes(optimizer: OptimizerCurve, timing: BatchTiming | None) -> tuple[str, ...]:
     notes: tuple[str, ...] = optimizer.warnings
     if not isinstance(optimizer.curve, Refusal):
         notes = optimizer.curve.warnings + optimizer.curve.critical_batch_size.reasons + notes

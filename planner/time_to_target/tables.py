@@ -7,24 +7,27 @@ import numpy as np
 
 from planner.convergence import ConvergenceCurve
 from planner.core import HOUR_S, Estimate, Record, Refusal, Text, cell, estimate_cells, percent
-from planner.scaling import Scaled, SpeedUp
+from planner.scaling import DeviceSpeedUp, Scaled
 from planner.throughput import SystemCurve, interval_text
 from planner.time_to_target.frontier import Way, efficiencies, ways
 from planner.time_to_target.goodput import (
-    Comparison,
+    BatchTiming,
+    OptimizerComparison,
     OptimizerCurve,
     Placed,
-    Timing,
     Timings,
     time_on,
 )
-from planner.time_to_target.sentences import Goal, notes_of
+from planner.time_to_target.sentences import TargetWords, notes_of
 
 NO_NOISE_SCALE: Final = "Gradient noise scale: not measured."
 
 
 def fit_rows(
-    comparison: Comparison, goal: Goal, timings: Timings | None = None, times: Placed | None = None
+    comparison: OptimizerComparison,
+    goal: TargetWords,
+    timings: Timings | None = None,
+    times: Placed | None = None,
 ) -> list[Record]:
     """Return Smin, Emin, Bcrit, borders and best batch of every optimiser, or the refusal."""
     notes = notes_of(comparison, timings)
@@ -39,7 +42,7 @@ def fit_rows(
 
 
 def device_rows(
-    comparison: Comparison, systems: Iterable[tuple[str, int, Mapping[str, SystemCurve]]]
+    comparison: OptimizerComparison, systems: Iterable[tuple[str, int, Mapping[str, SystemCurve]]]
 ) -> list[Record]:
     """Return best batch, time and device-hours of every optimiser on every system.
 
@@ -53,12 +56,12 @@ def device_rows(
     ]
 
 
-def batch_rows(comparison: Comparison) -> list[Record]:
+def batch_rows(comparison: OptimizerComparison) -> list[Record]:
     """Return every batch of every optimiser: best rate, median steps, seeds, noise scale, fit."""
     return [r for c in comparison.curves for r in _batches(c)]
 
 
-def seed_rows(comparison: Comparison) -> list[Record]:
+def seed_rows(comparison: OptimizerComparison) -> list[Record]:
     """Return single seeds at the best rates; steps are empty if the target was missed."""
     return [
         {"optimizer": c.optimizer, "global_batch_size": int(b), "steps_to_target": cell(s)}
@@ -148,7 +151,7 @@ def _batches(optimizer: OptimizerCurve) -> list[Record]:
 
 
 def way_rows(
-    comparison: Comparison, scaled: Mapping[str, Scaled | Refusal], more: int | None = None
+    comparison: OptimizerComparison, scaled: Mapping[str, Scaled | Refusal], more: int | None = None
 ) -> list[Record]:
     """Return each optimiser's fastest way to the target and that of fewest device-hours.
 
@@ -165,7 +168,10 @@ def way_rows(
 
 
 def efficiency_sentence(
-    scaled: Scaled | Refusal | None, timing: Timing | None, devices: int, nodes: int | None = None
+    scaled: Scaled | Refusal | None,
+    timing: BatchTiming | None,
+    devices: int,
+    nodes: int | None = None,
 ) -> str:
     """Return strong and weak scaling efficiency at the best batch; empty for one device."""
     if not isinstance(scaled, Scaled) or timing is None or devices < 2:
@@ -215,11 +221,11 @@ def _rows(optimizer: str, best: Sequence[Way]) -> list[Record]:
     ]
 
 
-def _efficiency(speed_up: SpeedUp | Refusal) -> float | None:
+def _efficiency(speed_up: DeviceSpeedUp | Refusal) -> float | None:
     return None if isinstance(speed_up, Refusal) else cell(speed_up.efficiency.value)
 
 
-def _share(speed_up: SpeedUp | Refusal) -> str:
+def _share(speed_up: DeviceSpeedUp | Refusal) -> str:
     if isinstance(speed_up, Refusal):
         return Text("not available: {reason}", reason=speed_up.reason)
     share: Estimate = speed_up.efficiency

@@ -93,7 +93,7 @@ class Evidence:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Prediction:
+class RungPrediction:
     """Log samples/s of every cell and its relative difficulty, (workloads, cards).
 
     NaN where there is no answer. `shares` (workloads, benchmarks, cards) are the weights of the
@@ -157,7 +157,7 @@ class Calibration:
         return self.quantile * (difficulty if self.checked else 1.0)
 
 
-def calibrate(library: Library, prediction: Prediction, level: float) -> Calibration:
+def calibrate(library: Library, prediction: RungPrediction, level: float) -> Calibration:
     """Return the calibration of a rung from its errors on all measured cells.
 
     Args:
@@ -204,7 +204,7 @@ class _Design(NamedTuple):
     there: Mask
 
 
-def predict_by_benchmarks(library: Library, evidence: Evidence) -> Prediction:
+def predict_by_benchmarks(library: Library, evidence: Evidence) -> RungPrediction:
     """Return every cell from the benchmarks of its card; arrays (workloads, cards)."""
     design = _design(library, evidence)
     learnt = np.where(design.there[:, None, :], design.x, 0.0)
@@ -222,7 +222,7 @@ def predict_by_benchmarks(library: Library, evidence: Evidence) -> Prediction:
     answer = np.where(answered, np.where(design.there, left_out, fitted), np.nan)
     leverage = np.where(design.there, divided(leverage, 1.0 - leverage), leverage)
     difficulty = np.sqrt(1.0 + np.where(answered, leverage, np.nan))
-    return Prediction(log_samples_per_s=answer, difficulty=difficulty)
+    return RungPrediction(log_samples_per_s=answer, difficulty=difficulty)
 
 
 def _design(library: Library, evidence: Evidence) -> _Design:
@@ -274,7 +274,7 @@ class _Centred(NamedTuple):
     y: Floats
 
 
-def predict_by_data_sheet(library: Library, evidence: Evidence) -> Prediction:
+def predict_by_data_sheet(library: Library, evidence: Evidence) -> RungPrediction:
     """Return every cell from the data sheet of its card; arrays (workloads, cards)."""
     complete = np.asarray(np.isfinite(library.sheets).all(axis=-1))
     there = library.measured & complete
@@ -289,7 +289,7 @@ def predict_by_data_sheet(library: Library, evidence: Evidence) -> Prediction:
     answer = centred.y_mean + (ahead * bent).sum(axis=-1)
     far = ((ahead @ inverse) * ahead).sum(axis=-1)
     difficulty = np.sqrt(1.0 + divided(np.ones(1), centred.n) + far)
-    return Prediction(log_samples_per_s=answer.T, difficulty=difficulty.T)
+    return RungPrediction(log_samples_per_s=answer.T, difficulty=difficulty.T)
 
 
 def _centred(x: Floats, y: Floats, used: Mask) -> _Centred:
@@ -325,7 +325,7 @@ def _workload_slopes(centred: _Centred, slope: Floats) -> Floats:
     return np.linalg.solve(normal, turned @ rest)[..., 0].astype(np.float64)
 
 
-def predict_by_other_cards(library: Library, evidence: Evidence) -> Prediction:
+def predict_by_other_cards(library: Library, evidence: Evidence) -> RungPrediction:
     """Return every cell from the other cards of its workload; arrays (workloads, cards)."""
     log, there = library.log_samples_per_s, library.measured & evidence.cards
     offset, similarity = _profiles(log, there, evidence.benchmarks)
@@ -353,16 +353,16 @@ def _over_other_cards(values: Floats) -> Floats:
     return others
 
 
-def _counted(votes: Floats, weights: Floats) -> Prediction:
+def _counted(votes: Floats, weights: Floats) -> RungPrediction:
     total = weights.sum(axis=1, keepdims=True)
     shares = divided(weights, total)
     mean = divided((weights * votes).sum(axis=1), total[:, 0])
     variance = (shares * (votes - mean[:, None, :]) ** 2).sum(axis=1)
     difficulty = np.sqrt(CELL_SCATTER**2 + variance)
-    return Prediction(log_samples_per_s=mean, difficulty=difficulty, shares=shares)
+    return RungPrediction(log_samples_per_s=mean, difficulty=difficulty, shares=shares)
 
 
-PREDICTS: Final[Mapping[Rung, Callable[[Library, Evidence], Prediction]]] = {
+PREDICTS: Final[Mapping[Rung, Callable[[Library, Evidence], RungPrediction]]] = {
     "workload on other cards": predict_by_other_cards,
     "benchmarks of the card": predict_by_benchmarks,
     "data sheet of the card": predict_by_data_sheet,
@@ -384,7 +384,7 @@ class Answer:
     log_samples_per_s: float
     half_width: float
     surer_than_measured: bool
-    prediction: Prediction
+    prediction: RungPrediction
     calibration: Calibration
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from runners.child.start import import_keras, leave
-from runners.converge.curves import NEVER, Curve, Draw, Point, best_median, columns
+from runners.converge.curves import NEVER, Curve, Draw, TrialPoint, best_median, columns
 from runners.process.events import EventWriter
 
 PARTS: Final = 8
@@ -81,7 +81,7 @@ class _Stacks:
         self._made: dict[tuple[str, int, int], Any] = {}
         self._weights: dict[int, Any] = {}
 
-    def of(self, optimizer: str, size: int, staleness: int) -> Any:  # noqa: ANN401 - runners.child.engines.trials.Trials
+    def of(self, optimizer: str, size: int, staleness: int) -> Any:  # noqa: ANN401 - TrialFunctions of runners.child.engines.trials
         """Return a trial axis of this length, with gradients of this age [updates]."""
         from runners.child.engines import trials
 
@@ -187,7 +187,9 @@ def _look(stack: Any, feed: _Feed, curves: Sequence[Curve], step: int) -> None: 
 def _evaluate(stack: Any, curves: Sequence[Curve], step: int, losses: Any) -> None:  # noqa: ANN401
     errors, checked = (n.numpy() for n in stack.evaluate())
     for curve, error, loss, training in zip(curves, errors, checked, losses, strict=True):
-        curve.evaluated(Point(step=step, error=float(error), loss=float(loss)), float(training))
+        curve.evaluated(
+            TrialPoint(step=step, error=float(error), loss=float(loss)), float(training)
+        )
 
 
 class _Feed:

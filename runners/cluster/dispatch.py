@@ -15,7 +15,7 @@ from planner.runs import Row
 from planner.store.disk.sweeps import NodeState, NodeStatus
 from runners.cluster import nodes as cluster_nodes
 from runners.cluster.connection import Loss, Ref
-from runners.cluster.nodes import Facts, Node, Terms, capable, has_room, request
+from runners.cluster.nodes import Facts, Node, SweepTerms, capable, has_room, request
 from runners.machine import environment
 from runners.plan.cases import Case
 from runners.process.supervise import Ended, Stopped
@@ -184,7 +184,7 @@ class Sweep:
 
     cases: Sequence[Case]
     done: Done
-    terms: Terms
+    terms: SweepTerms
     destination: Destination
     attempts: int = 3
     join_s: float = JOIN_S

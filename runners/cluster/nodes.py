@@ -262,7 +262,7 @@ def reporting(case: Case, board: Any) -> Callable[[Event], None]:  # noqa: ANN40
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Terms:
+class SweepTerms:
     """What holds for all runs of a sweep; it is sent to the nodes."""
 
     result_set: str
@@ -303,7 +303,7 @@ def usual_priority() -> int:
     return os.getpriority(os.PRIO_PROCESS, 0)
 
 
-def measured(case: Case, terms: Terms, board: Any = None) -> Row:  # noqa: ANN401 - an actor
+def measured(case: Case, terms: SweepTerms, board: Any = None) -> Row:  # noqa: ANN401 - an actor
     """Return the row of a case, measured in a fresh child as in a local sweep.
 
     Its epochs are reported to the board. A sweep of this machine alone that measures now is waited
@@ -337,7 +337,7 @@ def _with(row: Row, **values: Any) -> Row:  # noqa: ANN401 - of JSON
     return {**row, "extra": json.dumps({**rows.extra_of(row), **kept}, sort_keys=True)}
 
 
-def _columns(terms: Terms, state: Path | None) -> Row:
+def _columns(terms: SweepTerms, state: Path | None) -> Row:
     columns = {
         "licence": terms.licence,
         "session_started_at": terms.session_started_at,
@@ -347,7 +347,7 @@ def _columns(terms: Terms, state: Path | None) -> Row:
     return {name: value for name, value in columns.items() if value is not None}
 
 
-def lost(case: Case, terms: Terms, facts: Facts, ended: Ended, attempts: int) -> Row:
+def lost(case: Case, terms: SweepTerms, facts: Facts, ended: Ended, attempts: int) -> Row:
     """Return the row of a case that left none in any of its attempts."""
     row = rows.row_of(
         case,

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
-from planner.core import number_of, program
+from planner.core import Text, number_of, program
 from planner.store.disk.bucket import BucketError
 from planner.store.disk.mirrors import results_folder
 from planner.store.disk.sweeps import TICKET
@@ -37,12 +37,13 @@ ABOUT: Final = {
     "links": "measure two workers over links of 10, 1 and 0.1 Gbit/s (Linux, root)",
 }
 """Commands, with what each is for."""
-EPILOG = f"""\
-SPEC is a TOML file or the name of a shipped sweep (`{program("runners")} sweeps`).
-Results go to EPOCHWISE_RESULTS (default: results), one file per run. Ctrl-C keeps all finished
-runs; `resume` measures the missing ones. Exit codes: 0 all measured, 1 a run failed,
-2 the request cannot be carried out, 130 stopped.
-"""
+EPILOG = Text(
+    "SPEC is a TOML file or the name of a shipped sweep (`{program} sweeps`).\nResults go "
+    "to EPOCHWISE_RESULTS (default: results), one file per run. Ctrl-C keeps all "
+    "finished\nruns; `resume` measures the missing ones. Exit codes: 0 all measured, 1 a "
+    "run failed,\n2 the request cannot be carried out, 130 stopped.\n",
+    program=program("runners"),
+)
 
 
 def main(argv: Sequence[str]) -> int:
@@ -62,7 +63,11 @@ def main(argv: Sequence[str]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return OK
     except OSError as error:
-        message = f"{error.strerror} at {error.filename}. Fix this or choose another folder."
+        message = Text(
+            "{strerror} at {filename}. Fix this or choose another folder.",
+            strerror=error.strerror,
+            filename=error.filename,
+        )
         return refuse(args, [message], message)
 
 
@@ -85,7 +90,10 @@ class Stopper:
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Print the error and where to find help, then exit with code 2."""
-        print(f"{message}. See: {program('runners')} --help", file=sys.stderr)  # noqa: T201
+        print(  # noqa: T201 - as argparse does
+            Text("{message}. See: {program} --help", message=message, program=program("runners")),
+            file=sys.stderr,
+        )
         raise SystemExit(2)
 
 
@@ -122,7 +130,7 @@ def _above_zero(text: str) -> float:
     with contextlib.suppress(ValueError):
         if math.isfinite(value := float(text)) and value > 0:
             return value
-    raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0")
+    raise argparse.ArgumentTypeError(Text("{text!r} is not a number above 0", text=text))
 
 
 def _describe_options(sub: argparse.ArgumentParser) -> None:
@@ -136,7 +144,13 @@ def _describe_options(sub: argparse.ArgumentParser) -> None:
 def _samples(text: str) -> float:
     """Return a number of samples, as 50000, 1.28M or 1e9."""
     if not 1.0 <= (value := number_of(text)) <= MOST_SAMPLES:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1 to {MOST_SAMPLES:g}")
+        raise argparse.ArgumentTypeError(
+            Text(
+                "{text!r} is not a number from 1 to {most_samples:g}",
+                text=text,
+                most_samples=MOST_SAMPLES,
+            )
+        )
     return value
 
 
@@ -147,14 +161,20 @@ MOST_EPOCHS: Final = 1_000_000
 def _epochs(text: str) -> int:
     """Return a number of epochs of Compare's range."""
     if not text.isascii() or not text.isdigit() or not 1 <= int(text[:12]) <= MOST_EPOCHS:
-        words = f"{text!r} is not a whole number from 1 to {MOST_EPOCHS:,}"
+        words = Text(
+            "{text!r} is not a whole number from 1 to {most_epochs:,}",
+            text=text,
+            most_epochs=MOST_EPOCHS,
+        )
         raise argparse.ArgumentTypeError(words)
     return int(text)
 
 
 def _shape(text: str) -> list[int]:
     if not re.fullmatch(r"[1-9][0-9]{0,8}([,x][1-9][0-9]{0,8}){0,3}", text):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a shape such as 224,224,3")
+        raise argparse.ArgumentTypeError(
+            Text("{text!r} is not a shape such as 224,224,3", text=text)
+        )
     return [int(n) for n in re.split("[,x]", text)]
 
 
@@ -165,7 +185,11 @@ def _launch_options(sub: argparse.ArgumentParser) -> None:
     add("--hosts", metavar="A,B=ADDRESS", help="hosts of the launcher `command`")
     add("--server-host", metavar="C=ADDRESS", help="of chief and server (default: the first host)")
     add("--prefix", metavar="COMMAND", help='starts a worker on its host (default: "ssh {host}")')
-    add("--ports", metavar="FROM-TO", help=f"of the workers on hosts (default: {PORTS})")
+    add(
+        "--ports",
+        metavar="FROM-TO",
+        help=Text("of the workers on hosts (default: {ports})", ports=PORTS),
+    )
     add("--host-directory", metavar="PATH", help="this repository on the hosts (default: as here)")
     add("--host-python", metavar="PATH", help="interpreter on the hosts (default: as here)")
 
@@ -187,7 +211,7 @@ def _push_options(sub: argparse.ArgumentParser) -> None:
     add("--results", type=results_folder, default=_results(), help=_RESULTS_HELP)
 
 
-_TOKEN_HELP: Final = f"file with the token (default: the variable {TOKEN})"
+_TOKEN_HELP: Final = Text("file with the token (default: the variable {token})", token=TOKEN)
 _RESULTS_HELP: Final = (
     "folder of result sets, or s3://bucket/prefix (default: EPOCHWISE_RESULTS, else results)"
 )

@@ -4,12 +4,13 @@ import argparse
 import time
 from collections.abc import Sequence
 
+from planner.core import Text
 from planner.runs import Row
 from planner.store.sealed.commit import CommitError, try_folder
 from runners.cluster import dispatch
 from runners.cluster.connection import ClusterError, connected
 from runners.cluster.dispatch import Listener, NoNodeError, Roster
-from runners.cluster.nodes import Node, Terms, host_of, unplaceable
+from runners.cluster.nodes import Node, SweepTerms, host_of, unplaceable
 from runners.commands.console import FAILED, Stop, refuse, say
 from runners.commands.journals import (
     Meter,
@@ -35,7 +36,7 @@ from runners.sweep.context import (
     named_pythons,
     read_context,
 )
-from runners.sweep.rows import Folder
+from runners.sweep.rows import SetFolder
 from runners.sweep.sweep import Progress
 
 
@@ -96,8 +97,11 @@ def _attempts(context: Context) -> int:
 def _problems(context: Context, left: Sequence[Case], nodes: Sequence[Node]) -> list[str]:
     automatic = {g.case.workload for g in context.expanded.automatic}
     searched = [
-        f'{name} has batch = "auto", which is searched on one machine. Find its largest batch '
-        "there with `max-batch`, then list batch sizes in the sweep."
+        Text(
+            '{name} has batch = "auto", which is searched on one machine. Find its largest batch '
+            "there with `max-batch`, then list batch sizes in the sweep.",
+            name=name,
+        )
         for name in sorted(automatic)
     ]
     return [*searched, *unplaceable(left, nodes)]
@@ -111,7 +115,7 @@ def _measure(args: argparse.Namespace, context: Context, roster: Roster, stop: S
         cases=context.expanded.cases,
         done=plans.done_of(context),
         terms=_terms(args, context),
-        destination=Folder(context.folder),
+        destination=SetFolder(context.folder),
         attempts=_attempts(context),
     )
     count = len(roster.ready)
@@ -154,8 +158,8 @@ def _listener(shown: Progress, stop: Stop) -> Listener:
     return Listener(on_row=on_row, on_node=shown.note, stop=stop)
 
 
-def _terms(args: argparse.Namespace, context: Context) -> Terms:
-    return Terms(
+def _terms(args: argparse.Namespace, context: Context) -> SweepTerms:
+    return SweepTerms(
         result_set=context.folder.name,
         licence=context.licence,
         session_started_at=session_started_at(),

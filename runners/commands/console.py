@@ -5,7 +5,7 @@ import json
 import sys
 from collections.abc import Callable, Sequence
 
-from planner.core import in_words, printable
+from planner.core import Text, in_words, printable
 from runners.sweep import plans
 from runners.sweep.context import Context
 
@@ -34,8 +34,13 @@ def print_plan(context: Context, plan: plans.Plan, price_per_hour: float | None 
         memory = p.expected.memory_bytes if p.expected else None
         say(f"  {p.case.words:<58} {time_text:>14} {_bytes(memory):>9}")
     for group in context.expanded.automatic:
-        say(f"  {group.case.workload}: a search finds the largest batch that fits (about 6 to 15 "
-            "runs of two steps). Then 3 or 4 batch sizes up to it are measured")  # fmt: skip
+        say(
+            Text(
+                "  {workload}: a search finds the largest batch that fits (about 6 to 15 runs of "
+                "two steps). Then 3 or 4 batch sizes up to it are measured",
+                workload=group.case.workload,
+            )
+        )
     if not plan.planned:
         return
     for name, runs in (("left", plan.left), ("all", plan.planned), ("smallest", plan.smallest)):
@@ -43,9 +48,18 @@ def print_plan(context: Context, plan: plans.Plan, price_per_hour: float | None 
     if plan.smallest:
         sizes = ", ".join(map(str, sorted({p.case.batch for p in plan.smallest})))
         epochs = max(p.case.epochs for p in plan.smallest)
-        say(f"The smallest sufficient design: batches {sizes}; {epochs} epochs.")
-    say(f"Based on {plan.basis}." if plan.basis else
-        "No run times are measured yet: `plan --probe` times two steps of each.")  # fmt: skip
+        say(
+            Text(
+                "The smallest sufficient design: batches {sizes}; {epochs} epochs.",
+                sizes=sizes,
+                epochs=epochs,
+            )
+        )
+    say(
+        Text("Based on {basis}.", basis=plan.basis)
+        if plan.basis
+        else "No run times are measured yet: `plan --probe` times two steps of each."
+    )
 
 
 def _sum(context: Context, runs: Sequence[plans.Planned], price_per_hour: float | None) -> str:
@@ -53,12 +67,23 @@ def _sum(context: Context, runs: Sequence[plans.Planned], price_per_hour: float 
     hours = "time unknown"
     if total.hours is not None:
         low, high = total.low_hours, total.high_hours
-        between = f" (between {_hours(low)} and {_hours(high)})" if low and high else ""
+        between = (
+            Text(" (between {hours} and {high})", hours=_hours(low), high=_hours(high))
+            if low and high
+            else ""
+        )
         hours = _hours(total.hours) + between
     cost = "cost unknown" if total.cost is None else (
         f"{total.cost:.2f} {context.spec.cost.currency}")  # fmt: skip
     energy = "energy unknown" if total.energy_kwh is None else f"{total.energy_kwh:.3f} kWh"
-    return f"{total.runs} runs, {hours}, {_bytes(total.memory_bytes)} memory, {energy}, {cost}"
+    return Text(
+        "{runs} runs, {hours}, {memory} memory, {energy}, {cost}",
+        runs=total.runs,
+        hours=hours,
+        memory=_bytes(total.memory_bytes),
+        energy=energy,
+        cost=cost,
+    )
 
 
 def _seconds(seconds: float | None) -> str:

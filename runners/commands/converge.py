@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from planner.core import in_words
+from planner.core import Text, in_words
 from planner.store.disk.files import write_once
 from planner.store.disk.sweeps import Turn, new_ticket, state_folder
 from planner.store.sealed.commit import CommitError
@@ -59,10 +59,22 @@ def converge_plan(args: argparse.Namespace) -> int:
     if args.json:
         say(json.dumps(status))
         return OK
-    say(f"{status['title']}: {status['trials']:,} trials of {status['planned']} pairs of optimiser "
-        f"and batch size; {status['finished']} pairs are done. A grid is widened where the best "
-        "rate lies at its edge.")  # fmt: skip
-    say(f"The time left is shown while it runs: python -m runners converge {args.spec}")
+    say(
+        Text(
+            "{title}: {trials:,} trials of {planned} pairs of optimiser and batch size; "
+            "{finished} pairs are done. A grid is widened where the best rate lies at its edge.",
+            title=status["title"],
+            trials=status["trials"],
+            planned=status["planned"],
+            finished=status["finished"],
+        )
+    )
+    say(
+        Text(
+            "The time left is shown while it runs: python -m runners converge {spec}",
+            spec=args.spec,
+        )
+    )
     return OK
 
 
@@ -72,12 +84,19 @@ def converge_status(args: argparse.Namespace) -> int:
     if args.json:
         say(json.dumps(status))
         return OK
-    say(f"{status['result_set']}: {status['finished']} of {status['planned']} pairs of optimiser "
-        "and batch size are begun or done.")  # fmt: skip
+    say(
+        Text(
+            "{result_set}: {finished} of {planned} pairs of optimiser and batch size are begun "
+            "or done.",
+            result_set=status["result_set"],
+            finished=status["finished"],
+            planned=status["planned"],
+        )
+    )
     for words, ending, reason in status["failed"]:
         say(f"  {words}: {ending}, {reason}")
     for words in status["left"][:20]:
-        say(f"  to do: {words}")
+        say(Text("  to do: {words}", words=words))
     return OK
 
 
@@ -103,7 +122,7 @@ def _status(args: argparse.Namespace) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _words(plan: target_spec.Plan, group: measure.Group, *, several: bool) -> str:
+def _words(plan: target_spec.ConvergePlan, group: measure.Group, *, several: bool) -> str:
     return f"{model_title(plan.workload, plan.options)}, {group.words}" if several else group.words
 
 
@@ -131,7 +150,9 @@ def _converge(
     except Stopped:
         text = "Stopped: all finished groups are saved whole."
         book.update(phase="stopped", ended_at=time.time(), current=None, message=text)
-        say(f"{text} Run the same command to continue with the first missing group.")
+        say(
+            Text("{text} Run the same command to continue with the first missing group.", text=text)
+        )
         return STOPPED
     except (CommitError, SpecError) as error:
         book.update(phase="failed", ended_at=time.time(), message=str(error)[:500])

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from planner.core import in_words
+from planner.core import Text, in_words
 from planner.store.disk.files import write_once
 from planner.store.disk.mirrors import named
 from planner.store.disk.sweeps import SweepStatus, new_ticket, state_folder
@@ -39,9 +39,15 @@ def push_command(args: argparse.Namespace, stop: Stop) -> int:
     folder = path.resolve() if path.is_dir() and "/" in args.spec else results / args.spec
     problems = [*server_problems(args.to, args.token_file)]
     if not folder.is_dir():
-        problems.append(f"there is no result set {args.spec!r} in {folder.parent}.")
+        problems.append(
+            Text(
+                "there is no result set {spec!r} in {parent}.", spec=args.spec, parent=folder.parent
+            )
+        )
     elif not SLUG.fullmatch(folder.name):
-        problems.append(f"{folder.name}: a set's name has small letters, digits and hyphens.")
+        problems.append(
+            Text("{name}: a set's name has small letters, digits and hyphens.", name=folder.name)
+        )
     if problems:
         return refuse(args, problems, "\n".join(problems))
     try:
@@ -50,7 +56,13 @@ def push_command(args: argparse.Namespace, stop: Stop) -> int:
     except PushRefusedError as error:
         say(str(error))
         return FAILED
-    say(f"{sent.stored:,} runs are stored there; {sent.already:,} were there already.")
+    say(
+        Text(
+            "{stored:,} runs are stored there; {already:,} were there already.",
+            stored=sent.stored,
+            already=sent.already,
+        )
+    )
     if stop():
         return STOPPED
     return OK
@@ -90,8 +102,14 @@ def pushing(args: argparse.Namespace, folder: Path, stop: Stop) -> Iterator[None
             say(text)
         left = waiting(folder, to, state) if folder.is_dir() else 0
         if left:
-            say(f"{left:,} runs are not sent yet: python -m runners push {folder.name} "
-                f"--to {args.push}")  # fmt: skip
+            say(
+                Text(
+                    "{left:,} runs are not sent yet: python -m runners push {name} --to {address}",
+                    left=left,
+                    name=folder.name,
+                    address=args.push,
+                )
+            )
 
 
 LOCAL: Final = "local"
@@ -102,16 +120,29 @@ def nothing_to_do(context: Context) -> int:
     """Print that all runs exist; return 1 if some of them failed."""
     cases, done = context.expanded.cases, plans.done_of(context)
     failed = sum(done.rows[c.case_id][-1]["status"] != "ok" for c in cases)
-    say(f"All {len(cases)} runs are in {context.folder.name} already: nothing to do. "
-        "To measure again, give the result set another --name.")  # fmt: skip
+    say(
+        Text(
+            "All {count} runs are in {name} already: nothing to do. To measure again, give the "
+            "result set another --name.",
+            count=len(cases),
+            name=context.folder.name,
+        )
+    )
     if failed:
-        say(f"{failed} of them failed (see `status`): --retry-failed measures them again.")
+        say(
+            Text(
+                "{failed} of them failed (see `status`): --retry-failed measures them again.",
+                failed=failed,
+            )
+        )
     return FAILED if failed else OK
 
 
 def never_started(args: argparse.Namespace, context: Context) -> int:
     """Print that there is nothing to resume; return the exit code."""
-    text = f"{context.folder.name} was never started in this results folder. Use `run`."
+    text = Text(
+        "{name} was never started in this results folder. Use `run`.", name=context.folder.name
+    )
     return refuse(args, [text], text)
 
 
@@ -143,7 +174,7 @@ class Meter:
 
 
 @dataclass(slots=True)
-class Limited:
+class LimitedStop:
     """A stop that also ends a sweep at its limits of time and cost, counted from now."""
 
     stop: Stop
@@ -171,14 +202,16 @@ class Limited:
         return (*self.hours, *([self.meter.words] if self.meter else ()))
 
 
-def limited(args: argparse.Namespace, stop: Stop, hourly: float | None, currency: str) -> Limited:
+def limited(
+    args: argparse.Namespace, stop: Stop, hourly: float | None, currency: str
+) -> LimitedStop:
     """Return a stop that ends the sweep at --max-hours and, at `hourly` cost, at --max-cost."""
     hours = {}
     if args.max_hours is not None:
         hours[in_words(3600 * args.max_hours)] = args.max_hours
     if args.max_cost is not None and hourly:
         hours[f"{args.max_cost:,.10g} {currency}"] = args.max_cost / hourly
-    return Limited(stop, hours)
+    return LimitedStop(stop, hours)
 
 
 def unpriced(args: argparse.Namespace, hourly: float | None) -> int | None:
@@ -207,11 +240,16 @@ def new_book(args: argparse.Namespace, context: Context, command: str = "run") -
 def stopped(args: argparse.Namespace, book: Journal, limit: str | None = None) -> int:
     """Report that a sweep was stopped, by whom and how to continue it; return the exit code."""
     s = book.status
-    how = f"Stopped at the limit of {limit}" if limit else "Stopped"
-    text = f"{how}: {s.finished} of {s.planned} runs are saved whole."
+    how = Text("Stopped at the limit of {limit}", limit=limit) if limit else "Stopped"
+    text = Text(
+        "{how}: {finished} of {planned} runs are saved whole.",
+        how=how,
+        finished=s.finished,
+        planned=s.planned,
+    )
     book.update(phase="stopped", ended_at=time.time(), current=None, following=None, message=text,
                 limit_reached=limit)  # fmt: skip
-    say(f"{text} Continue with: {again(args, book.status)}")
+    say(Text("{text} Continue with: {command}", text=text, command=again(args, book.status)))
     return STOPPED
 
 
@@ -228,8 +266,16 @@ def again(args: argparse.Namespace, status: SweepStatus) -> str:
 
 def ended(context: Context, status: SweepStatus) -> int:
     """Print how a sweep ended; return the exit code."""
-    failed = f", {status.failed} failed (see `status`)" if status.failed else ""
-    say(f"{status.finished} of {status.planned} runs are in {named(context.folder)}{failed}.")
+    failed = Text(", {failed} failed (see `status`)", failed=status.failed) if status.failed else ""
+    say(
+        Text(
+            "{finished} of {planned} runs are in {place}{failed}.",
+            finished=status.finished,
+            planned=status.planned,
+            place=named(context.folder),
+            failed=failed,
+        )
+    )
     return FAILED if status.failed else OK
 
 

@@ -22,7 +22,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from planner.core import plain, slug
+from planner.core import Text, plain, slug
 from planner.runs import Row
 from planner.scaling import Workers, asynchronous, ring_step_s, server_limit
 from planner.store.disk.files import write_once
@@ -34,7 +34,7 @@ from runners.plan.cases import Case
 from runners.plan.expand import Expanded
 from runners.plan.host import Python, placed, pythons
 from runners.sweep.measure import Bench, Hooks, measure
-from runners.sweep.rows import Folder, describe, extra_of
+from runners.sweep.rows import SetFolder, describe, extra_of
 
 _FOLDERS: Final = os.pathsep.join((os.defpath, "/usr/sbin", "/sbin"))
 """Folders of ip and tc, which an ordinary user's PATH may lack."""
@@ -50,7 +50,7 @@ class NotPossibleError(Exception):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pair:
+class LinkPair:
     """Two connected namespaces; each is its name and the address of its end."""
 
     names: tuple[str, str]
@@ -84,14 +84,14 @@ class Pair:
 
 
 @contextlib.contextmanager
-def pair() -> Iterator[Pair]:
+def pair() -> Iterator[LinkPair]:
     """Make two connected namespaces and delete them at the end.
 
     Raises:
         NotPossibleError: programs or rights are missing.
     """
     own = os.getpid()
-    made = Pair(
+    made = LinkPair(
         names=(f"epochwise-{own}-a", f"epochwise-{own}-b"), addresses=("10.77.0.1", "10.77.0.2")
     )
     try:
@@ -103,7 +103,7 @@ def pair() -> Iterator[Pair]:
                 _call("ip", "netns", "delete", name)
 
 
-def _make(made: Pair) -> None:
+def _make(made: LinkPair) -> None:
     for name in made.names:
         _call("ip", "netns", "add", name)
     first, second = made.names
@@ -119,7 +119,7 @@ def _make(made: Pair) -> None:
 def _program(name: str) -> str:
     path = shutil.which(name) or shutil.which(name, path=_FOLDERS)
     if not path:
-        raise NotPossibleError(f"The program {name} is missing. Install iproute2.")
+        raise NotPossibleError(Text("The program {name} is missing. Install iproute2.", name=name))
     return path
 
 
@@ -129,9 +129,14 @@ def _call(program: str, *arguments: str) -> None:
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
         lines = done.stderr.strip().splitlines()
-        reason = lines[0] if lines else f"exit code {done.returncode}"
+        reason = lines[0] if lines else Text("exit code {returncode}", returncode=done.returncode)
         raise NotPossibleError(
-            f"{program} {' '.join(arguments[:2])}: {reason}. It needs root and CAP_NET_ADMIN."
+            Text(
+                "{program} {arguments}: {reason}. It needs root and CAP_NET_ADMIN.",
+                program=program,
+                arguments=" ".join(arguments[:2]),
+                reason=reason,
+            )
         )
 
 
@@ -175,7 +180,7 @@ class Measured:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Served:
+class ServedRun:
     """A run with its server across a link; rate None is the unlimited link.
 
     `updates_per_s` are those of all workers; `predicted_per_s` is None on the unlimited link.
@@ -206,7 +211,7 @@ def links_command(args: argparse.Namespace, stop: Stop) -> int:
     if python is None:
         return refuse(args, [text := "Not run: TensorFlow is not installed here."], text)
     rows: list[Row] = []
-    served: list[Served] = []
+    served: list[ServedRun] = []
     measured: list[Measured] = []
     try:
         with pair() as namespaces:
@@ -215,7 +220,7 @@ def links_command(args: argparse.Namespace, stop: Stop) -> int:
             else:
                 measured = compared(namespaces, python, RATES, stop=stop, keep=rows.append)
     except NotPossibleError as error:
-        text = f"Not run: this machine has no network namespaces for you. {error}"
+        text = Text("Not run: this machine has no network namespaces for you. {error}", error=error)
         return refuse(args, [text], text)
     except FailedRunError as error:
         refuse(args, [str(error)], str(error))
@@ -234,7 +239,7 @@ def links_command(args: argparse.Namespace, stop: Stop) -> int:
 
 
 def compared(
-    namespaces: Pair, python: Python, rates: Sequence[float], *, steps: int = STEPS,
+    namespaces: LinkPair, python: Python, rates: Sequence[float], *, steps: int = STEPS,
     stop: Stop = lambda: False, keep: Callable[[Row], None] = lambda _: None,
 ) -> list[Measured]:  # fmt: skip
     """Return the runs over the unlimited link and each rate [bit/s], in this order.
@@ -259,10 +264,10 @@ def compared(
 
 
 def served_over(
-    namespaces: Pair, python: Python, rates: Sequence[float], *, counts: Sequence[int] = WORKERS,
-    updates: int = UPDATES, stop: Stop = lambda: False,
+    namespaces: LinkPair, python: Python, rates: Sequence[float], *,
+    counts: Sequence[int] = WORKERS, updates: int = UPDATES, stop: Stop = lambda: False,
     keep: Callable[[Row], None] = lambda _: None,
-) -> list[Served]:  # fmt: skip
+) -> list[ServedRun]:  # fmt: skip
     """Return the runs of each number of workers over the unlimited link and each rate [bit/s].
 
     `keep` is called with the row of each run. Raises as `compared`.
@@ -284,7 +289,7 @@ def served_over(
     return links
 
 
-def _served(row: Row, rate: float | None, free: Row, workers: int) -> Served:
+def _served(row: Row, rate: float | None, free: Row, workers: int) -> ServedRun:
     """Return a run beside the prediction from the run over the unlimited link."""
     size = int(extra_of(row)["gradient_bytes"])
     bytes_per_s = (rate or float("inf")) / 8.0
@@ -293,7 +298,7 @@ def _served(row: Row, rate: float | None, free: Row, workers: int) -> Served:
         Workers(batch=1.0, times_s=np.full(workers, step_s)),
         server_limit(size, 1, 2.0 * bytes_per_s),
     )
-    return Served(
+    return ServedRun(
         workers=workers,
         rate_bits_per_s=rate,
         updates_per_s=_updates_per_s(row),
@@ -347,9 +352,9 @@ def _store(args: argparse.Namespace, rows: Sequence[Row]) -> None:
     write_once(folder / "set.toml", text)
     for row in rows:
         licensed = {**row, "licence": args.licence} if args.licence else row
-        Folder(folder).put({**licensed, "result_set": folder.name})
+        SetFolder(folder).put({**licensed, "result_set": folder.name})
     if not args.json:
-        say(f"{len(rows)} runs are in {folder}.")
+        say(Text("{count} runs are in {folder}.", count=len(rows), folder=folder))
 
 
 def _measured(launcher: Launcher, python: Python, steps: int, stop: Stop) -> Mapping[str, Any]:
@@ -385,7 +390,13 @@ def _run(case: Case, launcher: Launcher, python: Python, stop: Stop) -> Row:
     )  # fmt: skip
     row = measure(case, bench, "links", Hooks(stop=stop))
     if row["status"] != "ok":
-        raise FailedRunError(f"A run over the link ended: {row['status']}, {row['status_reason']}")
+        raise FailedRunError(
+            Text(
+                "A run over the link ended: {status}, {status_reason}",
+                status=row["status"],
+                status_reason=row["status_reason"],
+            )
+        )
     return row
 
 
@@ -406,16 +417,23 @@ def _compared(row: Mapping[str, Any], rate: float | None, free: Mapping[str, Any
     )
 
 
-def _as_json(link: Measured | Served) -> dict[str, Any]:
+def _as_json(link: Measured | ServedRun) -> dict[str, Any]:
     return {**asdict(link), "error": link.error}
 
 
 def _print(links: Sequence[Measured], *, missed: bool) -> None:
     size = links[0].gradient_bytes / 1e6
-    say(f"Two workers, {size:.2f} MB of gradients a step. Median step times, and the prediction "
-        "from the unlimited link:")  # fmt: skip
-    say(f"{'link':>13} {'measured':>10} {'predicted':>10} {'error':>7} {'latency':>9} "
-        f"{'all-reduce':>13}")  # fmt: skip
+    say(
+        Text(
+            "Two workers, {size:.2f} MB of gradients a step. Median step times, and the "
+            "prediction from the unlimited link:",
+            size=size,
+        )
+    )
+    say(
+        f"{'link':>13} {'measured':>10} {'predicted':>10} {'error':>7} {'latency':>9} "
+        f"{'all-reduce':>13}"
+    )
     for link in links:
         rate = "unlimited" if link.rate_bits_per_s is None else _rate(link.rate_bits_per_s)
         predicted = "" if link.predicted_s is None else f"{1e3 * link.predicted_s:.1f} ms"
@@ -423,21 +441,35 @@ def _print(links: Sequence[Measured], *, missed: bool) -> None:
         say(f"{rate:>13} {1e3 * link.step_s:>7.1f} ms {predicted:>10} {error:>7} "
             f"{1e3 * link.latency_s:>6.1f} ms {_rate(link.all_reduce_bits_per_s):>13}")  # fmt: skip
     judged = "above" if missed else "within"
-    say(f"At {_rate(BAR_RATE)} the error is {judged} {100 * BAR:.0f} %.")
+    say(
+        Text(
+            "At {rate} the error is {judged} {percent:.0f} %.",
+            rate=_rate(BAR_RATE),
+            judged=judged,
+            percent=100 * BAR,
+        )
+    )
 
 
-def _print_served(links: Sequence[Served]) -> None:
+def _print_served(links: Sequence[ServedRun]) -> None:
     size = links[0].parameter_bytes / 1e6
-    say(f"Asynchronous workers and their parameter server, {size:.2f} MB of weights. Updates in a "
-        "second, and the prediction from the unlimited link:")  # fmt: skip
+    say(
+        Text(
+            "Asynchronous workers and their parameter server, {size:.2f} MB of weights. Updates "
+            "in a second, and the prediction from the unlimited link:",
+            size=size,
+        )
+    )
     say(f"{'link':>13} {'workers':>8} {'measured':>10} {'predicted':>10} {'error':>7}  limit")
     for link in links:
         rate = "unlimited" if link.rate_bits_per_s is None else _rate(link.rate_bits_per_s)
         predicted = "" if link.predicted_per_s is None else f"{link.predicted_per_s:.1f}"
         error = "" if link.error is None else f"{100 * link.error:+.0f} %"
         limit = "server" if link.server_limits else ""
-        say(f"{rate:>13} {link.workers:>8} {link.updates_per_s:>10.1f} {predicted:>10} {error:>7}  "
-            f"{limit}")  # fmt: skip
+        say(
+            f"{rate:>13} {link.workers:>8} {link.updates_per_s:>10.1f} {predicted:>10} {error:>7}  "
+            f"{limit}"
+        )
 
 
 def _rate(bits_per_s: float) -> str:

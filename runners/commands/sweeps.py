@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Any, Final
 from urllib.parse import quote, urlencode
 
-from planner.core import large, plain, text_of
+from planner.core import Text, large, paragraph, plain, text_of
 from planner.networks import state_of
 from planner.store.disk.sweeps import Turn, condition, read_statuses, state_folder
 from planner.store.sealed.commit import CommitError
@@ -37,7 +37,7 @@ from runners.commands.links import links_command
 from runners.machine import environment, facts
 from runners.plan import spec
 from runners.plan.host import problems, pythons
-from runners.process.supervise import Limits, Stopped, supervise
+from runners.process.supervise import ProcessLimits, Stopped, supervise
 from runners.sweep import max_batch, plans, sweep
 from runners.sweep.context import (
     Context,
@@ -80,16 +80,32 @@ def status_command(args: argparse.Namespace, _: Stop) -> int:
     if args.json:
         say(json.dumps(status))
         return OK
-    say(f"{status['result_set']}: {status['finished']} of {status['planned']} runs are done.")
+    say(
+        Text(
+            "{result_set}: {finished} of {planned} runs are done.",
+            result_set=status["result_set"],
+            finished=status["finished"],
+            planned=status["planned"],
+        )
+    )
     for group in context.expanded.automatic:
         runs = len(max_batch.measured(context, group))
-        say(f"  {group.case.workload}: batch sizes are being searched; {runs} runs and "
-            f"{len(max_batch.earlier_probes(context, group))} probes so far")  # fmt: skip
+        say(
+            Text(
+                "  {workload}: batch sizes are being searched; {runs} runs and {earlier_probes} "
+                "probes so far",
+                workload=group.case.workload,
+                runs=runs,
+                earlier_probes=len(max_batch.earlier_probes(context, group)),
+            )
+        )
     for r in bad:
-        say(f"  {r['model']}, batch {r.get('global_batch_size')}: {r['status']}, "
-            f"{r.get('status_reason')}")  # fmt: skip
+        say(
+            f"  {r['model']}, batch {r.get('global_batch_size')}: {r['status']}, "
+            f"{r.get('status_reason')}"
+        )
     for words in status["left"][:20] if isinstance(status["left"], list) else []:
-        say(f"  to do: {words}")
+        say(Text("  to do: {words}", words=words))
     return OK
 
 
@@ -104,7 +120,12 @@ def _all_statuses(args: argparse.Namespace) -> int:
     if not statuses:
         say("No sweep has been started on this machine.")
     for s in statuses:
-        how = f"{condition(s):<12} {s.finished} of {s.planned} runs"
+        how = Text(
+            "{condition:<12} {finished} of {planned} runs",
+            condition=condition(s),
+            finished=s.finished,
+            planned=s.planned,
+        )
         say(f"{s.sweep:<18} {how}  {s.message or ''}")
         for node in s.nodes if s.phase == "running" else ():
             now = "; ".join(node.runs) or node.message or node.state
@@ -135,10 +156,16 @@ def describe_command(args: argparse.Namespace, stop: Stop) -> int:
     source = args.spec
     named = _FUNCTION.fullmatch(source)
     if not source.endswith((".keras", ".h5")) and not named:
-        text = f"{source} is neither a .keras file nor module:function. Give one of them."
+        text = Text(
+            "{source} is neither a .keras file nor module:function. Give one of them.",
+            source=source,
+        )
         return refuse(args, [text], text)
     if not named and not Path(source).is_file():
-        text = f"There is no file {source}. Save the model with model.save('name.keras')."
+        text = Text(
+            "There is no file {source}. Save the model with model.save('name.keras').",
+            source=source,
+        )
         return refuse(args, [text], text)
     interpreters = pythons({}, os.environ)
     if messages := problems({}, os.environ, interpreters):
@@ -151,17 +178,17 @@ def describe_command(args: argparse.Namespace, stop: Stop) -> int:
         {"source": source if named else str(Path(source).absolute()),
          "folders": _module_folders(os.environ), "shape": args.shape},
         environment.for_child(os.environ, backend=backend, threads=None, device="cpu"),
-        Limits(timeout_s=TIMEOUT_S,
-               memory_bytes=int(MEMORY_SHARE * facts.memory_limit_bytes())),
+        ProcessLimits(timeout_s=TIMEOUT_S,
+                      memory_bytes=int(MEMORY_SHARE * facts.memory_limit_bytes())),
         stop=stop,
     )  # fmt: skip
     description = next((e["columns"] for e in ended.events if e["event"] == "result"), None)
     if description is None:
         is_reported = any(e["event"] == "failed" for e in ended.events)
-        reason = ended.reason or ""
+        reason: str = ended.reason or ""
         if ended.status == "crashed" and not is_reported:
-            reason = f"Its process ended too early ({reason})."
-        text = f"{source} cannot be described. {reason}".strip()
+            reason = Text("Its process ended too early ({reason}).", reason=reason)
+        text = paragraph(Text("{source} cannot be described.", source=source), reason)
         refuse(args, [text], text)
         return FAILED
     body = {
@@ -174,7 +201,12 @@ def describe_command(args: argparse.Namespace, stop: Stop) -> int:
     else:
         _print(body)
         if args.samples is None:
-            say(f"The link assumes {SAMPLES:,.0f} samples per epoch. Change it with --samples.")
+            say(
+                Text(
+                    "The link assumes {samples:,.0f} samples per epoch. Change it with --samples.",
+                    samples=SAMPLES,
+                )
+            )
     return OK
 
 
@@ -209,16 +241,33 @@ def compare_link(description: Description, args: argparse.Namespace) -> str:
 def _print(body: Description) -> None:
     shapes = [" x ".join(map(str, shape)) or "1 value" for shape in body["input_shapes"]]
     shape = " and ".join(shapes)
-    say(f"{body['name']}: {body['params']:,} parameters ({body['trainable_params']:,} trained), "
-        f"one sample {shape}")  # fmt: skip
-    say(f"Operations of one sample: forward {_flops(body['forward_flops'])}, training "
-        f"{_flops(body['train_flops'])}")  # fmt: skip
+    say(
+        Text(
+            "{name}: {params:,} parameters ({trainable_params:,} trained), one sample {shape}",
+            name=body["name"],
+            params=body["params"],
+            trainable_params=body["trainable_params"],
+            shape=shape,
+        )
+    )
+    say(
+        Text(
+            "Operations of one sample: forward {forward}, training {training}",
+            forward=_flops(body["forward_flops"]),
+            training=_flops(body["train_flops"]),
+        )
+    )
     if body["not_counted"]:
-        say(f"Not counted: {', '.join(body['not_counted'])}. Add their operations by hand.")
+        say(
+            Text(
+                "Not counted: {not_counted}. Add their operations by hand.",
+                not_counted=", ".join(body["not_counted"]),
+            )
+        )
     say("Memory of one device with Adam (estimated):")
     for row in body["memory"]:
         say(f"  batch {row['batch']:>4.0f}  {_size(row['bytes']):>10}")
-    say(f"Compare hardware: {body['compare']}")
+    say(Text("Compare hardware: {compare}", compare=body["compare"]))
 
 
 def _size(value: float) -> str:
@@ -323,7 +372,7 @@ def resume_command(args: argparse.Namespace, stop: Stop) -> int:
 def _allowed(args: argparse.Namespace, context: Context, plan: plans.Plan) -> bool:
     """Return whether the plan meets --max-hours and --max-cost or the user confirms it."""
     total = plans.totals(context, plan.left, args.price_per_hour)
-    currency = f"cost in {context.spec.cost.currency}"
+    currency = Text("cost in {currency}", currency=context.spec.cost.currency)
     if plan.automatic:  # a search adds an unknown number of runs; the clock limits its time
         reasons = [_UNPREDICTABLE.format(what=currency)] if args.max_cost is not None else []
     else:
@@ -352,10 +401,17 @@ def _exceeds(what: str, value: float | None, limit: float | None) -> str | None:
     if limit is None:
         return None
     if value is None:
-        return (
-            f"Cannot predict the {what} of this sweep yet (`plan --probe`); the limit is {limit:g}."
+        return Text(
+            "Cannot predict the {what} of this sweep yet (`plan --probe`); the limit is {limit:g}.",
+            what=what,
+            limit=limit,
         )
-    return f"The plan's {what}, {value:.3g}, exceed the limit of {limit:g}." * (value > limit)
+    return Text(
+        "The plan's {what}, {value:.3g}, exceed the limit of {limit:g}.",
+        what=what,
+        value=value,
+        limit=limit,
+    ) * (value > limit)
 
 
 def _measure(args: argparse.Namespace, context: Context, until: Stop) -> int:
@@ -417,7 +473,7 @@ def max_batch_command(args: argparse.Namespace, stop: Stop) -> int:
 
 def undecided(args: argparse.Namespace, book: sweep.Journal, error: Exception) -> int:
     """Print why a search cannot continue; return the exit code."""
-    text = f"Cannot find the largest batch: {error}. Fix this and try again."
+    text = Text("Cannot find the largest batch: {error}. Fix this and try again.", error=error)
     book.update(phase="failed", ended_at=time.time(), current=None, message=text)
     refuse(args, [text], text)
     return FAILED

@@ -67,7 +67,7 @@ class Draw:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Point:
+class TrialPoint:
     """One evaluation: optimiser steps so far, validation error [share], validation loss."""
 
     step: int
@@ -82,7 +82,7 @@ class Curve:
     rate: float
     seed: int
     target: float
-    points: list[Point]
+    points: list[TrialPoint]
     draws: list[Draw]
     diverged_at: int | None = None
 
@@ -96,7 +96,7 @@ class Curve:
         if self.diverged_at is None and math.isfinite(draw.small_sq + draw.big_sq):
             self.draws.append(draw)
 
-    def evaluated(self, point: Point, training_loss: float) -> None:
+    def evaluated(self, point: TrialPoint, training_loss: float) -> None:
         """Add the next evaluation; a diverging curve ends at its last finite one."""
         if self.diverged_at is not None:
             return
@@ -162,7 +162,7 @@ def _ending(curve: Curve) -> dict[str, Any]:
     return {"status": "nan", "status_reason": f"{reason} (learning rate {curve.rate:g})"}
 
 
-def _evaluation(point: Point, batch: int) -> dict[str, Any]:
+def _evaluation(point: TrialPoint, batch: int) -> dict[str, Any]:
     """Return one evaluation; four digits of the loss are enough and halve the file."""
     return {
         "step": point.step,

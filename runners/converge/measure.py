@@ -27,11 +27,11 @@ from planner.store.sealed.commit import commit_table, compact_name, try_folder
 from planner.store.summaries import summaries
 from runners.converge import spec
 from runners.converge.curves import NEVER, median_steps
-from runners.converge.spec import Plan, Rates, variant
+from runners.converge.spec import ConvergePlan, Rates, variant
 from runners.machine import environment, facts
 from runners.plan.spec import SpecError
 from runners.process.events import Event
-from runners.process.supervise import Ended, Limits, supervise
+from runners.process.supervise import Ended, ProcessLimits, supervise
 from runners.sweep.rows import OWNERS, describe, extra_of
 from runners.sweep.sweep import INFRASTRUCTURE, slug
 from runners.workloads import DATASETS, OPTIMIZERS, model_title
@@ -117,7 +117,7 @@ class Group:
         return f"{self.optimizer}, batch {self.batch}{widened if self.part else ''}"
 
 
-def first(plan: Plan) -> list[Group]:
+def first(plan: ConvergePlan) -> list[Group]:
     """Return the group of each optimiser and batch size before any widening."""
     return [
         Group(optimizer=o, batch=b, part=0, rates=rates(settings.lowest_rate, plan.learning_rates))
@@ -126,7 +126,7 @@ def first(plan: Plan) -> list[Group]:
     ]
 
 
-def request_of(plan: Plan, group: Group) -> Request:
+def request_of(plan: ConvergePlan, group: Group) -> Request:
     """Return the child's request: exactly the settings that determine the numbers."""
     return {
         "workload": plan.workload,
@@ -215,7 +215,7 @@ def trials_of(request: Request, events: Iterable[Event]) -> list[Trial]:
 
 
 def rows_of(
-    plan: Plan,
+    plan: ConvergePlan,
     group: Group,
     trials: Sequence[Trial],
     events: Iterable[Event],
@@ -251,7 +251,7 @@ def _merged(events: Iterable[Event]) -> tuple[dict[str, Any], dict[str, Any]]:
     return columns, extra
 
 
-def _planned(plan: Plan, group: Group) -> dict[str, Any]:
+def _planned(plan: ConvergePlan, group: Group) -> dict[str, Any]:
     data = DATASETS[plan.dataset]
     shape = "x".join(map(str, data.shape))
     return {
@@ -273,7 +273,7 @@ def _planned(plan: Plan, group: Group) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _extra(plan: Plan, group: Group, request: Request, best: Best) -> dict[str, Any]:
+def _extra(plan: ConvergePlan, group: Group, request: Request, best: Best) -> dict[str, Any]:
     """Return details for judging a trial, and the key that identifies its group."""
     trials = len(request["rates"]) * len(request["seeds"])
     return {
@@ -351,7 +351,7 @@ def supervised(
     current group gets the event `failed`, but only as the first group of that child. Otherwise
     the group is trained again as the first of a new child.
     """
-    limits = Limits(
+    limits = ProcessLimits(
         timeout_s=_FOREVER_S, memory_bytes=memory_bytes or int(0.8 * facts.memory_limit_bytes())
     )
 
@@ -402,7 +402,7 @@ _ENDED: Final = frozenset({"ok", "nan"})
 class _Bench:
     """Inputs that all groups of one call share."""
 
-    plan: Plan
+    plan: ConvergePlan
     folder: Path
     kept: KeptRuns
     facts: Mapping[str, Any]
@@ -456,7 +456,7 @@ def converge(
     return OK if all(search.best for search in every) else FAILED
 
 
-def _stages(plans: Sequence[Plan]) -> list[frozenset[str]]:
+def _stages(plans: Sequence[ConvergePlan]) -> list[frozenset[str]]:
     """Return the optimisers of each pass over the networks.
 
     With several networks each pass has one optimiser, so a stopped sweep can compare networks.
@@ -465,7 +465,9 @@ def _stages(plans: Sequence[Plan]) -> list[frozenset[str]]:
     return [frozenset(every)] if len(plans) == 1 else [frozenset({name}) for name in every]
 
 
-def _named(plan: Plan, plans: Sequence[Plan], say: Callable[[str], None]) -> Callable[[str], None]:
+def _named(
+    plan: ConvergePlan, plans: Sequence[ConvergePlan], say: Callable[[str], None]
+) -> Callable[[str], None]:
     """Return `say`, with the network before each line if the sweep has several."""
     if len(plans) == 1:
         return say
@@ -474,7 +476,7 @@ def _named(plan: Plan, plans: Sequence[Plan], say: Callable[[str], None]) -> Cal
     return lambda text: say(f"{title}: {text}")
 
 
-def _searches(plan: Plan) -> "list[_Search]":
+def _searches(plan: ConvergePlan) -> "list[_Search]":
     return [_Search(optimizer=g.optimizer, batch=g.batch, rates=g.rates) for g in first(plan)]
 
 
@@ -578,7 +580,7 @@ def _commit(bench: _Bench, search: _Search, request: Request, events: Sequence[E
     return fresh
 
 
-def _words(best: Best, plan: Plan) -> str:
+def _words(best: Best, plan: ConvergePlan) -> str:
     edge = f", at the {best.edge} edge of the rates tried" if best.edge else ""
     if best.steps == NEVER:
         text = f"validation error {plan.target:g} was not reached, nearest at rate"
@@ -587,7 +589,7 @@ def _words(best: Best, plan: Plan) -> str:
 
 
 def _summarise(
-    plan: Plan, best: Mapping[tuple[str, int], Best | None], say: Callable[[str], None]
+    plan: ConvergePlan, best: Mapping[tuple[str, int], Best | None], say: Callable[[str], None]
 ) -> None:
     """Print steps to the target, one line per optimiser."""
     say(f"Steps to a validation error of {plan.target:g}, best learning rate of each batch:")

@@ -88,7 +88,7 @@ class Rates:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class TrialLimits:
     """Limits of trials. `steps` and `epochs` add up, like steps to a target over the batch."""
 
     steps: Count = 300
@@ -124,7 +124,7 @@ class TrialNetwork:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class ConvergePlan:
     """A checked sweep of steps to a target. `optimizers` are names and their lowest rates."""
 
     name: str
@@ -149,7 +149,7 @@ class Plan:
     staleness: Natural = 0
     together: Truth = True
     learning_rates: Rates = field(default_factory=Rates)
-    limits: Limits = field(default_factory=Limits)
+    limits: TrialLimits = field(default_factory=TrialLimits)
     optimizers: _Optimizers
 
     @property
@@ -181,7 +181,7 @@ class Plan:
         return self.limits.steps + int(self.limits.epochs * self.train_samples / batch)
 
 
-def read(path: Path) -> tuple[Plan, ...]:
+def read(path: Path) -> tuple[ConvergePlan, ...]:
     """Return the sweep in a TOML file, a plan per network; SpecError lists all its problems."""
     return of_networks(path.stem, table(path))
 
@@ -192,7 +192,7 @@ def variant(staleness: int) -> str:
     return f"gradients {staleness} {updates} old" if staleness else ""
 
 
-def of_networks(name: str, body: Table) -> tuple[Plan, ...]:
+def of_networks(name: str, body: Table) -> tuple[ConvergePlan, ...]:
     """Return a plan per entry of `networks`, or one for a table with a single workload.
 
     An entry's own workload, options and optimisers replace those of the table.
@@ -222,19 +222,19 @@ def of_networks(name: str, body: Table) -> tuple[Plan, ...]:
     return plans
 
 
-def from_table(name: str, body: Table) -> Plan:
+def from_table(name: str, body: Table) -> ConvergePlan:
     """Return the sweep of a TOML table."""
     if messages := _problems(body):
         raise SpecError(name, messages)
     data = DATASETS[body.get("dataset", CATALOGUE[body["workload"]].dataset)]
     samples = {"train_samples": data.train_samples, "validation_samples": data.validation_samples}
-    return convert({**samples, **body, "name": name, "dataset": data.name}, Plan)
+    return convert({**samples, **body, "name": name, "dataset": data.name}, ConvergePlan)
 
 
 def _problems(body: Table) -> list[str]:
     """Return all problems of a sweep of one workload; an empty list if it can run."""
-    messages = problems(body, Plan)
-    entries = sound(body, Plan)
+    messages = problems(body, ConvergePlan)
+    entries = sound(body, ConvergePlan)
     sizes = entries.get("batch", ())
     if len(set(sizes)) < len(sizes):
         text = f"batch: {shown(sizes)} has a size twice; it must be a list of different numbers."

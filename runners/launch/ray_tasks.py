@@ -27,7 +27,7 @@ SPREAD: Final = "SPREAD"
 """Ray's strategy of placement: over as many nodes as there are."""
 
 
-class Worker:
+class RayWorker:
     """One worker of a run, on its node."""
 
     def address(self) -> str:
@@ -60,7 +60,7 @@ def placed(
     try:
         # An actor that is not restarted: a run that lost a worker is a row, not another try.
         options = {"num_cpus": 1, "max_restarts": 0, "scheduling_strategy": SPREAD}
-        actors = [ray.remote(Worker).options(**options).remote() for _ in range(workers)]
+        actors = [ray.remote(RayWorker).options(**options).remote() for _ in range(workers)]
         addresses = ray.get([actor.address.remote() for actor in actors])
         report_start(time.perf_counter() - began_s)
         running = [

@@ -85,7 +85,7 @@ _Source = _Counted | _Integrated
 
 
 @dataclass(slots=True)
-class Meter:
+class EnergyMeter:
     """Reads one source from `start` to `stop`; `poll` it about once a second in between.
 
     RAPL counters wrap within minutes (262 kJ: 22 min at 200 W), so polls must not be rarer.

@@ -206,7 +206,7 @@ def from_json(body: Mapping[str, Any]) -> Case:
 
 NONE: Final = "none"
 """Value for the unchanged network in a list of variants."""
-KNOWN: Final = ("int8", "pruned <1 to 99> %", "structured <1 to 99> %", "distilled")
+VARIANTS: Final = ("int8", "pruned <1 to 99> %", "structured <1 to 99> %", "distilled")
 CHAINS: Final = ("mlp", "simple-cnn")
 """Networks of layers in sequence, so that a unit can be removed from both its layers."""
 STUDENTS: Final[Mapping[str, str]] = MappingProxyType(
@@ -232,7 +232,7 @@ def parse(name: str) -> Variant:
     match = _FORM.fullmatch(name)
     share = int(match["share"] or 0) if match else 0
     if not match or (match["cut"] and not share):
-        raise ValueError(f"variant {name!r} is unknown. Choose from: {', '.join(KNOWN)}.")
+        raise ValueError(f"variant {name!r} is unknown. Choose from: {', '.join(VARIANTS)}.")
     return Variant(kind=match["kind"] or match["cut"], share=share / 100)  # type: ignore[arg-type]
 
 

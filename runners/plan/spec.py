@@ -231,7 +231,7 @@ _LONGEST_LINE: Final = 4_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class CaseLimits:
     """Limits of one run, and the number of attempts after a crash or kill."""
 
     timeout_s: Positive = 1800.0
@@ -261,7 +261,7 @@ class Spec:
     about: Text = ""
     epochs: Count = 3
     repeats: Count = 1
-    limits: Limits = field(default_factory=Limits)
+    limits: CaseLimits = field(default_factory=CaseLimits)
     cost: Cost = field(default_factory=Cost)
     launch: Annotated[Launcher, Meta(description="a table, as [launch]")] = field(
         default_factory=Launcher

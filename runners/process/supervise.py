@@ -150,7 +150,7 @@ class Stopped(Exception):  # noqa: N818 - not an error: a stop was requested
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class ProcessLimits:
     """Limits of one run: wall time [s] and resident memory of all its processes [bytes]."""
 
     timeout_s: float
@@ -178,7 +178,7 @@ class _Watch:
     """State of a running child."""
 
     child: subprocess.Popen[bytes]
-    limits: Limits
+    limits: ProcessLimits
     started_s: float
     events: list[Event] = field(default_factory=list)
     rest: bytearray = field(default_factory=bytearray)
@@ -194,7 +194,7 @@ def supervise(
     command: Sequence[str],
     request: Mapping[str, Any],
     environment: Mapping[str, str],
-    limits: Limits,
+    limits: ProcessLimits,
     *,
     on_event: Callable[[Event], None] = lambda _: None,
     beat: Callable[[], None] = lambda: None,

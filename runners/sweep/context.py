@@ -14,6 +14,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, TypeVar
 
+from planner.core import Text
 from planner.runs import Row
 from planner.store.disk.files import write_once
 from planner.store.disk.folders import folders_from_environment
@@ -32,7 +33,7 @@ from runners.process.supervise import ROOT
 from runners.sweep.measure import Bench, Hooks, measure
 from runners.sweep.push import server_problems
 from runners.sweep.rows import OWNERS, describe
-from runners.sweep.sweep import Measure, slug
+from runners.sweep.sweep import MeasuresCase, slug
 
 _T = TypeVar("_T")
 
@@ -170,8 +171,11 @@ def _launcher(args: argparse.Namespace, read: Spec | None, cluster: Host | None)
         table.pop("server_host", None)
     launcher, problems = from_table({**table, **options})
     if launcher.launcher != LOCAL and cluster is not None:
-        text = (f"launcher {launcher.launcher} and --engine ray exclude each other: Ray places "
-                "whole runs. Leave one of them out.")  # fmt: skip
+        text = Text(
+            "launcher {launcher} and --engine ray exclude each other: Ray places whole runs. "
+            "Leave one of them out.",
+            launcher=launcher.launcher,
+        )
         problems = [*problems, text]
     if problems:
         raise SpecError("the launcher", problems)
@@ -181,7 +185,10 @@ def _launcher(args: argparse.Namespace, read: Spec | None, cluster: Host | None)
 def _chosen(cluster: Host, backend: str | None, device: Device | None) -> Host:
     """Return the host of a cluster with the backend and device that a command sets for auto."""
     if backend and backend not in cluster.backends:
-        raise SpecError("the requested backends", [f"No node can start the backend {backend}."])
+        raise SpecError(
+            "the requested backends",
+            [Text("No node can start the backend {backend}.", backend=backend)],
+        )
 
     def chosen(host: Host) -> Host:
         ordered = sorted(host.backends, key=lambda name: name != backend)
@@ -210,11 +217,13 @@ def named_pythons(pairs: list[str]) -> dict[str, str]:
     """Return interpreter paths by backend, from BACKEND=PATH arguments."""
     wrong = [g for g in pairs if "=" not in g]
     if wrong:
-        raise SpecError("--python", [f"--python: {g!r} is not BACKEND=PATH." for g in wrong])
+        raise SpecError(
+            "--python", [Text("--python: {given!r} is not BACKEND=PATH.", given=g) for g in wrong]
+        )
     return dict(g.split("=", 1) for g in pairs)
 
 
-def measurer(context: Context, *, timeout_s: float | None = None) -> Measure:
+def measurer(context: Context, *, timeout_s: float | None = None) -> MeasuresCase:
     """Return a function that measures a case in a fresh child with the sweep's limits."""
     limit_s = context.spec.limits.timeout_s
     bench = Bench(

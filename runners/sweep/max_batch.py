@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Final
 
+from planner.core import Text
 from planner.runs import Row
 from runners.plan.cases import Case, design_batches, groups
 from runners.plan.expand import Automatic
@@ -211,7 +212,11 @@ def as_probe(row: Row, memory_bytes: float | None = None) -> Probe:
         UndecidedError: the run ended in another way, which says nothing of memory.
     """
     if row["status"] not in {"ok", "nan", "oom"}:
-        text = f"batch {row['global_batch_size']} ended as {row['status']}"
+        text = Text(
+            "batch {global_batch_size} ended as {status}",
+            global_batch_size=row["global_batch_size"],
+            status=row["status"],
+        )
         raise UndecidedError(f"{text}: {row.get('status_reason')}")
     peak = row.get("peak_memory_bytes")
     too_much = memory_bytes is not None and peak is not None and peak > memory_bytes
@@ -253,6 +258,14 @@ def largest_words(group: Automatic, result: Result) -> str:
     """Return the result of a search as one line."""
     name = group.case.words_at_any_batch
     if result.largest is None:
-        return f"{name}: nothing fits, not even a batch of {result.fails}."
-    end = f"{result.fails} does not" if result.fails else "the search ended there"
-    return f"{name}: {result.largest} fits, {end} ({len(result.probes)} probes)."
+        return Text(
+            "{name}: nothing fits, not even a batch of {fails}.", name=name, fails=result.fails
+        )
+    end = Text("{fails} does not", fails=result.fails) if result.fails else "the search ended there"
+    return Text(
+        "{name}: {largest} fits, {end} ({probes} probes).",
+        name=name,
+        largest=result.largest,
+        end=end,
+        probes=len(result.probes),
+    )

@@ -12,13 +12,13 @@ from planner.runs import Row
 from runners.launch.launcher import LOCAL, Launcher
 from runners.machine import environment
 from runners.machine import facts as machine
-from runners.machine.energy import Meter
+from runners.machine.energy import EnergyMeter
 from runners.plan import cases
 from runners.plan.cases import OF_PROCESSES, Case, waiting
 from runners.plan.host import Python
 from runners.process.events import Event
 from runners.process.supervise import Ended, supervise
-from runners.process.supervise import Limits as RunLimits
+from runners.process.supervise import ProcessLimits as RunLimits
 from runners.sweep import rows
 
 CHILD: Final = ("-m", "runners.child")
@@ -68,7 +68,7 @@ def measure(case: Case, bench: Bench, result_set: str, hooks: Hooks | None = Non
     visible = environ.get("CUDA_VISIBLE_DEVICES")
     if case.launcher != LOCAL:
         environ |= bench.launcher.environment(bench.environ)
-    meter = Meter(device=case.device, devices=case.devices, visible=visible)
+    meter = EnergyMeter(device=case.device, devices=case.devices, visible=visible)
     around = _Around(meter=meter)
     around.before()
 
@@ -152,7 +152,7 @@ def _cleaned(ended: Ended, environ: Mapping[str, str]) -> Ended:
 class _Around:
     """Readings around a run: load before and after, energy while it trains, clocks."""
 
-    meter: Meter
+    meter: EnergyMeter
     values: dict[str, Any] = field(default_factory=dict)
     training: bool = False
     read_at_s: float = 0.0

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from planner.core import Refusal
+from planner.core import Refusal, Text
 from planner.runs import Row
 from planner.store.disk.sweeps import Turn
 from planner.store.sealed.commit import commit_runs
@@ -313,15 +313,18 @@ def _basis(planned: Sequence[Planned], *, probed: bool) -> str | None:
     shipped = {p.expected.shipped for p in planned if p.expected and p.expected.shipped}
     if shipped:
         system = min(filter(None, shipped), key=len)
-        return f"the shipped runs of this sweep on {system}, not measured here"
+        return Text("the shipped runs of this sweep on {system}, not measured here", system=system)
     basis = "measured runs of this machine" + (" and probes of two steps" if probed else "")
     rough = sum(not p.done and p.rough for p in planned)
     if not rough:
         return basis
     runs = "1 run" if rough == 1 else f"{rough} runs"
-    return (
-        f"{basis}; for {runs} of unmeasured networks, the mean of this sweep so far, within a "
-        f"factor of {ROUGHLY:g}"
+    return Text(
+        "{basis}; for {runs} of unmeasured networks, the mean of this sweep so far, within a "
+        "factor of {roughly:g}",
+        basis=basis,
+        runs=runs,
+        roughly=ROUGHLY,
     )
 
 

@@ -21,6 +21,7 @@ from urllib.parse import urlsplit
 
 import pyarrow.parquet as pq
 
+from planner.core import Text
 from planner.runs import Row, as_current
 from planner.store.disk.ledger import acknowledge, acknowledged, ledger
 from planner.store.pushed import MOST_BYTES, MOST_RUNS, body_of
@@ -83,9 +84,14 @@ def server_problems(url: str, token_file: Path | None) -> list[str]:
     try:
         token = _token(token_file)
     except (OSError, ValueError) as error:
-        return [*problems, f"--token-file cannot be read: {getattr(error, 'strerror', error)}."]
+        return [
+            *problems,
+            Text(
+                "--token-file cannot be read: {reason}.", reason=getattr(error, "strerror", error)
+            ),
+        ]
     if not re.fullmatch(r"[!-~]+", token):
-        problems.append(f"there is no token. Set {TOKEN}, or give --token-file.")
+        problems.append(Text("there is no token. Set {token}, or give --token-file.", token=TOKEN))
     return problems
 
 
@@ -166,7 +172,7 @@ def _rows_of(path: Path, say: Callable[[str], None]) -> list[Row]:
     except FileNotFoundError:  # merged into another file meanwhile
         return []
     except (SealError, OSError, ValueError) as error:
-        say(f"{path.name} is left out: it {error}")
+        say(Text("{name} is left out: it {error}", name=path.name, error=error))
         return []
     return [] if table is None else table.to_pylist()
 
@@ -186,7 +192,7 @@ def _until_taken(
         if answer is not None:
             return answer
         if why != said:
-            say(f"{to.url}: {why} Trying again until it takes the runs.")
+            say(Text("{url}: {why} Trying again until it takes the runs.", url=to.url, why=why))
             said = why
         pause = max(least_s, wait_s * random.uniform(0.5, 1.0))  # noqa: S311 - spreads clients
         until = time.monotonic() + min(pause, LONGEST_WAIT_S)
@@ -215,13 +221,17 @@ def _try(to: Server, body: bytes) -> tuple[Mapping[str, Any] | None, str, float]
         with error:
             text = _detail(error)
             if error.code < HTTPStatus.INTERNAL_SERVER_ERROR and error.code not in _AGAIN:
-                raise PushRefusedError(f"{to.url} refuses the runs: {text}") from error
+                raise PushRefusedError(
+                    Text("{url} refuses the runs: {text}", url=to.url, text=text)
+                ) from error
             return None, text, _retry_after_s(error)
     except (OSError, ValueError) as error:  # no connection, or an answer that was cut off
         reason = getattr(error, "reason", error)
-        return None, f"no answer ({reason}).", 0.0
+        return None, Text("no answer ({reason}).", reason=reason), 0.0
     if not isinstance(answer, dict) or "run_ids" not in answer:
-        raise PushRefusedError(f"{to.url} is no Epochwise server: its answer has no run_ids.")
+        raise PushRefusedError(
+            Text("{url} is no Epochwise server: its answer has no run_ids.", url=to.url)
+        )
     return answer, "", 0.0
 
 

@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final, Protocol
 
+from planner.core import Text
 from planner.runs import COLUMNS, RecordError, Row
 from planner.store.sealed.commit import CommitError, commit_runs
 from planner.store.sealed.result_set import new_set_text
@@ -354,7 +355,7 @@ class Destination(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Folder:
+class SetFolder:
     """The folder of a result set."""
 
     path: Path
@@ -364,7 +365,9 @@ class Folder:
         try:
             return self._placed(row)
         except RecordError as error:
-            reason = f"its values are invalid: {'; '.join(map(str, error.problems))}"[:500]
+            reason = Text(
+                "its values are invalid: {problems}", problems="; ".join(map(str, error.problems))
+            )[:500]
             wrong = {p.column for p in error.problems} - {"extra"}
             names = {c.name for c in COLUMNS if c.group in _UNTIMED} & row.keys() - wrong
             extra = json.dumps({"case_id": case_id_of(row)})

@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as Bars
 
-from planner.core import in_words
+from planner.core import Text, in_words
 from planner.runs import Row
 from planner.store.disk.sweeps import HEARTBEAT_S, SweepStatus, Turn, write_status
 from planner.store.sealed.commit import CommitError, try_folder
@@ -29,7 +29,7 @@ from runners.sweep.rows import (
     INFRASTRUCTURE,
     Destination,
     Done,
-    Folder,
+    SetFolder,
     case_id_of,
     done_in,
     outgrown,
@@ -41,7 +41,7 @@ __all__ = [
     "INFRASTRUCTURE",
     "Done",
     "Journal",
-    "Measure",
+    "MeasuresCase",
     "case_id_of",
     "count",
     "done_in",
@@ -62,7 +62,7 @@ _PLACES: Final = 2
 """Most runs of a cluster beside the progress bar."""
 
 
-class Measure(Protocol):
+class MeasuresCase(Protocol):
     """Measures one case and returns its row."""
 
     def __call__(self, case: Case, hooks: Hooks) -> Row:
@@ -140,13 +140,18 @@ def wait_for_turn(turn: Turn, book: Journal, stop: Callable[[], bool]) -> None:
 def _waits_for(ahead: SweepStatus | None) -> str:
     if ahead is None:
         return "waits for a sweep without a status file"
-    return f"waits for '{ahead.sweep}' ({ahead.finished} of {ahead.planned} runs done)"
+    return Text(
+        "waits for '{sweep}' ({finished} of {planned} runs done)",
+        sweep=ahead.sweep,
+        finished=ahead.finished,
+        planned=ahead.planned,
+    )
 
 
 def run(
     cases: Sequence[Case],
     folder: Path,
-    measure: Measure,
+    measure: MeasuresCase,
     book: Journal,
     *,
     attempts: int = 3,
@@ -169,7 +174,7 @@ def run(
     for i, case in enumerate(waiting):
         book.status = replace(book.status, following=_following(waiting[i + 1 :]))
         for row in _tries(case, done.attempts_left(case, attempts), measure, book, stop):
-            made.append(saved(Folder(folder), row, book.status))
+            made.append(saved(SetFolder(folder), row, book.status))
             on_row(made[-1])
             if not worth_another_try(made[-1]):
                 break
@@ -188,7 +193,7 @@ def _following(cases: Sequence[Case]) -> str | None:
 def probe(
     case: Case,
     folder: Path,
-    measure: Measure,
+    measure: MeasuresCase,
     book: Journal,
     *,
     attempts: int,
@@ -205,7 +210,7 @@ def probe(
     if not done.settled(case, attempts):
         try_folder(folder, 1)
         for row in _tries(case, done.attempts_left(case, attempts), measure, book, stop):
-            rows.append(saved(Folder(folder), row, book.status))
+            rows.append(saved(SetFolder(folder), row, book.status))
             if not worth_another_try(rows[-1]):
                 break
     book.taken_s[:] = taken
@@ -217,7 +222,9 @@ def saved(destination: Destination, row: Row, status: SweepStatus) -> Row:
     try:
         return destination.put(row)
     except CommitError as error:
-        of_sweep = f"{status.finished} of {status.planned} runs"
+        of_sweep = Text(
+            "{finished} of {planned} runs", finished=status.finished, planned=status.planned
+        )
         text = str(error.strerror).replace("0 of 1 runs", of_sweep)
         raise CommitError(error.errno, text) from error
 
@@ -232,7 +239,7 @@ def count(book: Journal, cases: Sequence[Case], done: Done, attempts: int, waiti
 
 
 def _tries(
-    case: Case, tries: range, measure: Measure, book: Journal, stop: Callable[[], bool]
+    case: Case, tries: range, measure: MeasuresCase, book: Journal, stop: Callable[[], bool]
 ) -> Iterable[Row]:
     """Yield the rows of one case, one attempt at a time."""
     for attempt in tries:
@@ -291,7 +298,11 @@ class Progress:
         """Show a new status."""
         self._current = status.current
         left = f"{in_words(status.left_s)} left, " if status.left_s is not None else ""
-        epoch = f", epoch {status.current_epoch} done" if status.current_epoch else ""
+        epoch = (
+            Text(", epoch {current_epoch} done", current_epoch=status.current_epoch)
+            if status.current_epoch
+            else ""
+        )
         now = f"{status.current}{epoch}" if status.current else status.message or ""
         places = [f"{run} on {node.name}" for node in status.nodes for run in node.runs]
         if places:  # a sweep over a cluster

@@ -16,7 +16,7 @@ import backtest
 from backtest.accuracy import page as tables
 from backtest.accuracy.page import accuracy_page
 from backtest.accuracy.public_data import Stopwatch, parquet_bytes, public_tables
-from backtest.accuracy.targets import TARGETS, Target
+from backtest.accuracy.targets import TARGETS, TargetRange
 from backtest.choose.choice import (
     NOTHING,
     Choice,
@@ -29,7 +29,7 @@ from backtest.commands import backtest as command
 from backtest.data.cases import (
     TASKS,
     Cases,
-    Curve,
+    MeasuredCurve,
     TextRows,
     both_ends,
     cases_of,
@@ -42,7 +42,7 @@ from backtest.data.columns import (
     COLUMNS,
     RUNS,
     CellsOf,
-    Line,
+    NumberedRow,
     sound_rows,
 )
 from backtest.questions import unmeasured
@@ -83,15 +83,15 @@ BATCH = np.array([8.0, 16, 32, 64, 128, 256])
 WHOLE = Origin(folder="data")
 
 
-def curve(value: Floats, batch: Floats = BATCH, name: str = "c") -> Curve:
-    return Curve(name=name, batch=batch, value=value)
+def curve(value: Floats, batch: Floats = BATCH, name: str = "c") -> MeasuredCurve:
+    return MeasuredCurve(name=name, batch=batch, value=value)
 
 
 def law(batch: Floats) -> Floats:
     return 0.05 + batch / 250.0
 
 
-def noisy(seed: int, scatter: float = 0.05) -> Curve:
+def noisy(seed: int, scatter: float = 0.05) -> MeasuredCurve:
     rng = np.random.default_rng(seed)
     return curve(law(BATCH) * np.exp(scatter * rng.standard_normal(BATCH.size)))
 
@@ -254,7 +254,9 @@ def test_that_ours_answers_nothing_is_a_row_and_that_others_are_not_scored_then_
     [row] = scored(("q", "t", "s"), answers, asked([1.0, 1.0], [0, 1], [False, False]))[:1]
     assert (row.method, row.asked, row.points, row.answered) == ("ours", 2, 0, 0.0)
     assert np.isnan(row.median_error)
-    assert Target("what", "q", "t", "ours", "s", "mean_error", 0.0, 0.1).measured([row]) is None
+    assert (
+        TargetRange("what", "q", "t", "ours", "s", "mean_error", 0.0, 0.1).measured([row]) is None
+    )
     assert "| none of 2 (0 %) |" in "\n".join(tables._task("t", [row]))
 
 
@@ -336,7 +338,7 @@ def figure(method: str, error: float) -> Row:
 
 
 def test_a_target_is_reached_missed_or_without_data() -> None:
-    target = Target("what", "q", "t", "ours", "s", "mean_error", 0.0, 0.1)
+    target = TargetRange("what", "q", "t", "ours", "s", "mean_error", 0.0, 0.1)
     assert target.reached([figure("ours", 0.05)])
     assert not target.reached([figure("ours", 0.2)])
     assert target.measured([]) is None
@@ -346,15 +348,15 @@ def test_a_target_is_reached_missed_or_without_data() -> None:
 
 def test_the_best_other_method_can_be_the_limit() -> None:
     rows = [figure("ours", 0.2), figure("ours too", 0.01), figure("a", 0.3), figure("b", 0.25)]
-    target = Target("what", "q", "t", "ours", "s", "mean_error", 0.0, None)
+    target = TargetRange("what", "q", "t", "ours", "s", "mean_error", 0.0, None)
     assert target.reached(rows)
     assert target.range_text(rows) == "at most 25 %, the best other method"
     assert not target.reached([*rows, figure("c", 0.1)])
 
 
 def test_ranges_are_said_in_words() -> None:
-    both = Target("what", "q", "t", "ours", "s", "coverage", 0.85, 0.95)
-    one = Target("what", "q", "t", "ours", "s", "coverage", 0.85, 1.0)
+    both = TargetRange("what", "q", "t", "ours", "s", "coverage", 0.85, 0.95)
+    one = TargetRange("what", "q", "t", "ours", "s", "coverage", 0.85, 1.0)
     assert (both.range_text([]), one.range_text([])) == ("85 to 95 %", "at least 85 %")
 
 
@@ -596,11 +598,11 @@ DATASETS = command.DATA_SETS
 EPOCHS_FILE = "koshian2_tpu_benchmark/epochs_main.csv"
 
 
-def _epoch_line(batch: str, epoch: int, seconds: str = "10.0", number: int = 0) -> Line:
+def _epoch_line(batch: str, epoch: int, seconds: str = "10.0", number: int = 0) -> NumberedRow:
     cells = {"device": "gpu", "pattern": "1", "epoch": str(epoch), "batch_size": batch,
              "epoch_seconds": seconds, "train_images_per_epoch": "50000",
              "pre_train_seconds": "1"}  # fmt: skip
-    return Line(number=number or epoch + 1, cells=cells)
+    return NumberedRow(number=number or epoch + 1, cells=cells)
 
 
 def test_a_run_that_lacks_an_epoch_is_left_out_and_others_stay() -> None:
@@ -638,7 +640,7 @@ def test_any_damaged_cell_is_left_out_with_its_line_and_column(data: st.DataObje
     _, above, at_least, optional = COLUMNS[path]
     column = data.draw(st.sampled_from([*above, *at_least, *optional]))
     cell = data.draw(st.sampled_from(["x", "nan", "-1", "inf", "1e400", "1e-300", "--", "0x1"]))
-    lines = [Line(number=n, cells=row) for n, row in enumerate(rows, start=2)]
+    lines = [NumberedRow(number=n, cells=row) for n, row in enumerate(rows, start=2)]
     lines[at] = replace(lines[at], cells={**rows[at], column: cell})
     kept, skipped = sound_rows(path, lines)
     named = [one for one in skipped if one.column == column]
@@ -650,7 +652,10 @@ def test_any_damaged_cell_is_left_out_with_its_line_and_column(data: st.DataObje
 
 def test_a_row_of_an_unknown_task_is_left_out_by_name() -> None:
     row = {"task": "CIFAR-10", "entry": "a", "hours": "1", "epoch": "1", "top1Accuracy": "50"}
-    lines = [Line(number=2, cells=row), Line(number=3, cells={**row, "task": "CIFAR10"})]
+    lines = [
+        NumberedRow(number=2, cells=row),
+        NumberedRow(number=3, cells={**row, "task": "CIFAR10"}),
+    ]
     kept, skipped = sound_rows("dawnbench_train/epochs.csv", lines)
     assert kept == []
     assert [(x.line, x.column) for x in skipped] == [(2, "task"), (3, "")]

@@ -339,6 +339,13 @@ def test_one_slow_source_moves_the_mean_of_sources_and_not_their_median() -> Non
         assert moved > 0.3 if centre == "mean" else 0.0 <= moved < 0.02
 
 
+def test_the_centre_of_few_sources_is_used_in_part() -> None:
+    rows = [(f"source {i}", 0.3) for i in range(4)]
+    assert _shift(rows, "median row", 1.0) == pytest.approx(0.3)
+    assert _shift(rows, "median row", 1.0, few=4.0) == pytest.approx(0.15)
+    assert _shift(rows * 3, "median row", 1.0, few=4.0) == pytest.approx(0.15)  # rows do not count
+
+
 def test_rows_of_one_large_source_count_less_with_a_smaller_power() -> None:
     rows = [("large", 1.0)] * 100 + [("a", 0.0)] * 4 + [("b", 0.0)] * 4
     by_rows, by_roots, by_sources = (_shift(rows, "mean", p) for p in (1.0, 0.5, 0.0))

@@ -11,7 +11,7 @@ import pytest
 from backtest.commands.published import shipped_figures
 from backtest.published.described import Answer, KnownJob, Pair
 from backtest.published.mfu import Hidden, left_out
-from backtest.published.page import Tasks, figures_text, page, published_lines
+from backtest.published.page import TaskAnswers, figures_text, page, published_lines
 from planner.__main__ import main
 from planner.published import configurations, rows_of
 from planner.store.catalog import read_catalog
@@ -35,7 +35,7 @@ HIDDEN = Hidden(
     )[0][0],
     truth=-0.9, value=-0.8, sd=0.183,
 )  # fmt: skip
-TASKS = Tasks(
+TASKS = TaskAnswers(
     answers={"described_dense": [NEAR, FAR]},
     pairs=[Pair(source="a", name="x or y", answered=True, decided=True, right=True)],
 )
@@ -53,7 +53,7 @@ def test_what_is_not_answered_and_what_is_refused_are_sentences_with_their_reaso
     refused = Answer(source="a", name="Net, 8 x Plain", truth=1.0, why="Does not fit: 9 GB.")
     ran = Answer(source="a", name="ran", truth=1.0, value=1.0, low=1.0, high=1.0,
                  why="Fits only with 8-bit moments: 6 GB.")  # fmt: skip
-    tasks = Tasks(
+    tasks = TaskAnswers(
         answers={"described_dense": [NEAR, refused], "memory_fits": [ran] * 3 + [refused]}, pairs=[]
     )
     text = page(tasks, [JOB], "tables")

@@ -14,7 +14,7 @@ from typing import Final
 from planner.answers import capacity_answered
 from planner.answers._capacity import case_of
 from planner.answers.capacity_jobs import presets
-from planner.capacity import Case, Progress, Stock
+from planner.capacity import PlanProgress, Simulation, Stock
 from planner.capacity._months import simulate
 from planner.catalog import Catalog
 from planner.store import Store, folders_from_environment
@@ -32,7 +32,7 @@ def store_and_catalog(box: str) -> tuple[Store, Catalog]:
     return store, read_catalog(ROOT / "data" / "catalog", []).catalog
 
 
-def _months_s(case: Case, stocks: list[Stock]) -> float:
+def _months_s(case: Simulation, stocks: list[Stock]) -> float:
     """Least time of the processor of three simulations: others may share this machine [s]."""
     took = []
     for _ in range(3):
@@ -53,7 +53,7 @@ def main() -> None:
             after_s: dict[str, float] = {}
 
             def tell(
-                of: Progress, began: float = began, after_s: dict[str, float] = after_s
+                of: PlanProgress, began: float = began, after_s: dict[str, float] = after_s
             ) -> None:
                 for part, here in (("first estimate", of.first), ("fleet", of.chosen)):
                     if here is not None:

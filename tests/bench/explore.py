@@ -23,7 +23,7 @@ from tests.store.published import make
 
 CHART: Final = "explore?x=global_batch_size&y=samples_per_s&colour=family&log_x=on&log_y=on&fit=off"
 TIMES: Final = 5
-_POINTS: Final = "() => document.querySelectorAll('.js-plotly-plot .points path').length > 1000"
+_POINTS: Final = "() => document.querySelectorAll('.js-plotly-plot .points path').length > 500"
 _PAINTED: Final = "() => new Promise(done => setTimeout(() => requestAnimationFrame(done), 0))"
 _WATCH_FRAMES: Final = """() => {
     window.frames_ms = []

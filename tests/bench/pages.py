@@ -29,6 +29,8 @@ PAGES = ("start", "how_long", "compare", "capacity", "throughput", "scaling_out"
 TIMES = 15
 _CHART: Final = ".js-plotly-plot .xtick"
 _TABLE: Final = "[data-testid=data-grid-canvas]"
+_PRESETS: Final = ("Price vs speed", "MFU by", "Steps vs", "Energy vs", "Speed vs parameters",
+                   "Time to target", "Speed vs devices", "Memory vs")  # fmt: skip
 _MORE: Final = ".st-key-scaling-out-epochs [data-testid=stNumberInputStepUp]"
 
 
@@ -45,7 +47,7 @@ SEEN: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
     "throughput": (_CHART, _labels("throughput-scale", "Linear", "Log", "Linear")),
     "scaling_out": (_CHART, (_MORE,) * 3),
     "steps_to_target": (_CHART, ()),
-    "explore": (_CHART, _labels("explore-preset", "Price vs speed", "MFU by", "Memory vs")),
+    "explore": (_CHART, _labels("explore-preset", *_PRESETS)),
     "results": (_TABLE, (".st-key-results-only_suspect button",)),
     "method": (_CHART, ()),
 }

@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Visit
-from tests.browser.look import choose, download, press, rerun, settled
+from tests.browser.look import choose, download, headline, press, rerun, settled
 from tests.faults.outcomes import FULL
 
 pytestmark = pytest.mark.browser
@@ -88,7 +88,7 @@ def _cleared(page: Page) -> None:
     left, top, width, height = _plot(page)
     with rerun(page):
         page.mouse.dblclick(left + width / 2, top + height / 2)
-    expect(page.get_by_role("heading", name=re.compile("on the chart$"))).to_be_visible()
+    expect(page.get_by_role("heading", name=re.compile("marked$"))).to_have_count(0)
 
 
 def _door(page: Page, label: str) -> str:
@@ -101,7 +101,7 @@ def _door(page: Page, label: str) -> str:
 
 def test_marking_lists_runs_and_hidden_colours_do_not_count(app_url: str, visit: Visit) -> None:
     page = visit(f"{app_url}/explore?{CLOUD}")
-    total = int(re.findall(r"(\d[\d,]*) runs on the chart", page.content())[0].replace(",", ""))
+    total = int(re.findall(r": (\d[\d,]*) runs", headline(page).inner_text())[0].replace(",", ""))
     _mode(page, "select")
     _drag(page, (0.02, 0.02), (0.98, 0.98))
     every = _marked(page)

@@ -188,3 +188,20 @@ def test_names_in_pickers_are_whole_on_a_laptop(visit: Visit, app_url: str, page
         "inputs => inputs.filter(i => i.scrollWidth > i.clientWidth + 1).map(i => i.value)"
     )
     assert cut == []
+
+
+def test_a_click_on_a_further_table_of_scaling_out_is_in_the_address(
+    visit: Visit, app_url: str
+) -> None:
+    page = visit(f"{app_url}/scaling-out", width=1440)
+    further = page.get_by_test_id("stTabs").filter(has_not_text="Efficiency")
+    with rerun(page):
+        further.nth(1).get_by_role("tab", name="Table").click()
+    address = page.url
+    assert address.endswith("?tables=crossover")
+    again = visit(address, width=1440)
+    opened = again.get_by_test_id("stTabs").filter(has_not_text="Efficiency").nth(1)
+    expect(opened.get_by_role("tab", name="Table")).to_have_attribute("aria-selected", "true")
+    with rerun(again):
+        opened.get_by_role("tab", name="Chart").click()
+    assert "tables" not in again.url

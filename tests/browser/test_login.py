@@ -21,7 +21,7 @@ from typing import Final
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from planner.store.disk.audit import Entry, audit_folder, entries
+from planner.store.disk.audit import AuditEntry, audit_folder, entries
 from tests.browser.look import PATIENCE_MS, settled
 from tests.browser.server import free_port, served
 from tests.faults.outcomes import FULL
@@ -211,7 +211,7 @@ def test_a_saved_view_of_a_contributor_is_in_the_audit_log(tab: Page, site: Site
     settled(page)
     page.get_by_role("button", name="Save", exact=True).last.click()
     expect(page.get_by_text("Of Carl is saved.")).to_be_visible()
-    log = [e for e in entries(audit_folder(site.state)) if isinstance(e, Entry)]
+    log = [e for e in entries(audit_folder(site.state)) if isinstance(e, AuditEntry)]
     assert ("carl@example.org", "contributor", "Of Carl", True) in [
         (e.who, e.role, e.about, e.allowed) for e in log
     ]

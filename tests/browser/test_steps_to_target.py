@@ -13,9 +13,9 @@ from planner.runs import Trials, TrialSet
 from planner.store import queries
 from planner.throughput import curves_of
 from planner.time_to_target import (
-    Comparison,
-    Place,
+    OptimizerComparison,
     PlacedTimes,
+    ReferenceSystem,
     compare,
     goal_of,
     point_rows,
@@ -46,7 +46,7 @@ def shipped() -> tuple[TrialSet, Trials]:
     return of, queries.trials(store(), of)
 
 
-def compared(target: float, names: list[str] | None = None) -> Comparison:
+def compared(target: float, names: list[str] | None = None) -> OptimizerComparison:
     """What the planner says of them."""
     _, trials = shipped()
     return compare(trials, target, names or trials.optimizers)
@@ -68,8 +68,8 @@ def step_times(*, borrowed: bool = False) -> Placed:
         workload = WORKLOAD if borrowed else f"{of.subject} · {name} · {of.precision}"
         timed = queries.timed_systems(store(), workload)[0]
         [curve] = curves_of(queries.runs_of(store(), workload, timed.pattern))
-        place = Place(system=timed.system, workload=workload,
-                      stand_in="another workload" if borrowed else "")  # fmt: skip
+        place = ReferenceSystem(system=timed.system, workload=workload,
+                                stand_in="another workload" if borrowed else "")  # fmt: skip
         found[name] = PlacedTimes(place=place, curve=curve.curve)
     return found
 

@@ -9,7 +9,7 @@ from typing import Final
 
 import pytest
 
-from planner.store.disk.audit import Entry, entries, record
+from planner.store.disk.audit import AuditEntry, entries, record
 from tests.faults.campaign import Child, moments
 from tests.faults.outcomes import FULL, Outcome, finish
 
@@ -41,7 +41,7 @@ def test_killed_writers_lose_and_tear_no_entry_of_the_log(tmp_path: Path) -> Non
             found = list(entries(folder))
         outcome.cases += WRITERS - 1
         changed = [each for each in found if isinstance(each, str)]
-        ids = [each.id for each in found if isinstance(each, Entry)]
+        ids = [each.id for each in found if isinstance(each, AuditEntry)]
         lost = set(acknowledged) - set(ids)
         if changed or lost or len(ids) != len(set(ids)):
             outcome.differs(f"{changed[:3]} changed, {len(lost)} lost", len(changed) + len(lost))

@@ -14,7 +14,7 @@ import pytest
 from planner.runs import run_id
 from planner.store import Store
 from planner.store.disk import mirrors
-from planner.store.disk.audit import Entry, audit_folder, entries
+from planner.store.disk.audit import AuditEntry, audit_folder, entries
 from planner.store.disk.bucket import Object
 from planner.store.disk.mirrors import mirror_of
 from tests.faults import campaign, test_audit
@@ -216,7 +216,7 @@ def test_entries_of_the_log_are_in_the_bucket_once_while_their_writers_are_kille
             found = list(entries(reader))
         outcome.cases += 1
         changed = [each for each in found if isinstance(each, str)]
-        lost = set(acknowledged) - {each.id for each in found if isinstance(each, Entry)}
+        lost = set(acknowledged) - {each.id for each in found if isinstance(each, AuditEntry)}
         if changed or lost:
             outcome.differs(f"{changed[:3]} changed, {len(lost)} lost", len(changed) + len(lost))
         now = mirror.bucket.list("audit")

@@ -162,6 +162,12 @@ def on_tab(shown: AppTest, tab: str = "table") -> AppTest:
     return sound(shown.run())
 
 
+def as_tables(shown: AppTest, *cards: str) -> AppTest:
+    """The page with the tables of these further answers open instead of their charts."""
+    shown.session_state[f"{shown.session_state[LAST]}.tables"] = list(cards)
+    return sound(shown.run())
+
+
 def texts(shown: AppTest) -> str:
     """Everything a page says in words, without the signs that keep names from being markup."""
     parts = [*shown.title, *shown.markdown, *shown.caption, *shown.warning, *shown.header]

@@ -22,7 +22,7 @@ from planner.people import ADMIN, RANK, Person
 from planner.store import Store
 from planner.store.disk import layers, views
 from planner.store.disk.access import EVERYONE, OWNER, Viewer
-from planner.store.disk.audit import Entry, audit_folder, entries
+from planner.store.disk.audit import AuditEntry, audit_folder, entries
 from planner.store.disk.secrets import SHARES
 from planner.store.disk.views import View
 from tests.faults.outcomes import FULL
@@ -141,7 +141,7 @@ def test_a_role_may_do_what_the_table_says_and_every_try_is_logged(
     monkeypatch.setattr(permission, "is_own_page", lambda _: True)
     assert permission.allow(action, "it").allowed is may
     [entry] = entries(audit_folder(server / "state"))
-    assert isinstance(entry, Entry)
+    assert isinstance(entry, AuditEntry)
     assert (entry.allowed, entry.what, entry.about) == (may, action.value, "it")
     assert entry.who == (who.name or "not signed in")
 
@@ -160,7 +160,7 @@ def test_each_function_that_writes_asks_first(
         with pytest.raises(measuring.NotDoneError, match="needs the role admin"):
             act()
     assert _files(server) == before
-    tries = [e for e in entries(audit_folder(server / "state")) if isinstance(e, Entry)]
+    tries = [e for e in entries(audit_folder(server / "state")) if isinstance(e, AuditEntry)]
     assert len(tries) == 8
     assert not any(e.allowed for e in tries)
 

@@ -8,10 +8,9 @@ from typing import Any
 import pytest
 
 from pages.common.suspect_switch import ELSEWHERE
-from pages.common.widgets import CHART_OR_TABLE
 from planner.runs import run_id
 from planner.store import commit_runs
-from tests.pages.conftest import figure, legend, on_tab, show, sound, texts, unfold
+from tests.pages.conftest import as_tables, figure, legend, on_tab, show, sound, texts, unfold
 from tests.pages.test_stores import kept, step, timed
 from tests.store.build import row
 
@@ -229,8 +228,9 @@ def test_a_factor_with_pairs_is_reported_pooled_and_batch_by_batch(alone: Path) 
     said = texts(shown)
     assert "Validation, on against off, 2 pairs: an epoch takes 1.15 times as long" in said
     assert "The two answers differ because an epoch was not the same work" in said
-    shown.session_state["throughput.factor_tabs"] = CHART_OR_TABLE["table"]
-    table = next(d.value for d in shown.run().dataframe if "A processed image" in d.value)
+    table = next(
+        d.value for d in as_tables(shown, "factor").dataframe if "A processed image" in d.value
+    )
     assert list(table["Batch"]) == ["all", "32", "64"]
     assert [t.split(" ")[0] for t in table["An epoch"]] == ["1.15", "1.10", "1.20"]
     assert [t.split(" ")[0] for t in table["A processed image"]] == ["1.04", "1.00", "1.09"]

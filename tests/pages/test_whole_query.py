@@ -18,9 +18,9 @@ from planner.answers import (
     plain,
     projection,
 )
+from tests.pages.common.test_shared_links import shared
 from tests.pages.comparing import address_of
 from tests.pages.conftest import show
-from tests.pages.test_shared_links import shared
 from tests.shipped import store
 
 Question = dict[str, list[str]]

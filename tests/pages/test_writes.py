@@ -18,14 +18,14 @@ from typing import Any, Final, cast
 import pytest
 
 from pages.add_results import access, question, sets, terms
-from pages.add_results.question import AddedFiles, Target
+from pages.add_results.question import AddedFiles, TargetSet
 from pages.common import saving
 from pages.common.kept import ROOT, store
 from pages.common.link import Link
 from pages.compare import catalog, saved
-from pages.compare.state import Reply
+from pages.compare.state import CompareReply
 from pages.measure import measuring
-from pages.measure.measuring import NotDoneError, Plan
+from pages.measure.measuring import NotDoneError, SweepPlan
 from pages.visitor import identity, permission
 from pages.visitor.permission import NEEDED, Action
 from planner.answers.comparison._snapshot import Snapshot
@@ -35,7 +35,7 @@ from planner.people import RANK
 from planner.store import catalog as rows_on_disk
 from planner.store.disk import sweeps, views
 from planner.store.disk.access import Access, set_access
-from planner.store.disk.audit import Entry, audit_folder, entries
+from planner.store.disk.audit import AuditEntry, audit_folder, entries
 from planner.store.disk.secrets import SHARES
 from planner.store.disk.views import View
 from planner.store.sealed.result_set import withdraw
@@ -50,7 +50,7 @@ OFFER: Final = Offer(
     terms="on demand", price_per_hour=2.5, currency="USD", as_of=date(2026, 11, 1),
     source_url="https://example.org",
 )  # fmt: skip
-PLAN: Final = Plan(name="quick", title="Quick", result_set="quick", planned=1)
+PLAN: Final = SweepPlan(name="quick", title="Quick", result_set="quick", planned=1)
 
 
 class _Link:
@@ -82,7 +82,7 @@ def _add(place: Path, slug: str = "mine", *, is_new: bool = True) -> None:
         stated=Stated(), problems=(), key=("t", slug),
     )  # fmt: skip
     about = {"title": "Mine", "licence": "CC0", "citation": "Me"}
-    terms._added(_own(place), asked, Target(name="Mine", slug=slug, is_new=is_new, about=about))
+    terms._added(_own(place), asked, TargetSet(name="Mine", slug=slug, is_new=is_new, about=about))
 
 
 def _view(name: str) -> View:
@@ -100,7 +100,7 @@ def _save_comparison(_: Path) -> None:
     import streamlit as st
 
     st.session_state["compare.save.name"] = "Offer"
-    saved._save(LINK, cast("Reply", _Reply()), {"workload": ["x"]}, lambda: True)
+    saved._save(LINK, cast("CompareReply", _Reply()), {"workload": ["x"]}, lambda: True)
 
 
 class _Reply:
@@ -256,7 +256,7 @@ def test_a_write_is_done_for_the_roles_of_the_table_and_nobody_else(
         write.do(server)
     changed = _state(server) != before or bool(started)
     assert changed is may
-    log = [e for e in entries(audit_folder(server / "state")) if isinstance(e, Entry)]
+    log = [e for e in entries(audit_folder(server / "state")) if isinstance(e, AuditEntry)]
     assert [(e.who, e.what, e.allowed) for e in log][-1:] == [
         (who.name or "not signed in", write.action.value, may)
     ]
@@ -357,7 +357,7 @@ def test_a_preview_of_a_new_name_looks_at_no_set_of_that_name(
         stated=Stated(), problems=(), key=("preview", SLUG),
     )  # fmt: skip
     for is_new, slug in itertools.product((True, False), (SLUG, "open-set")):
-        question.previewed(shared, asked, Target(name="x", slug=slug, is_new=is_new, about={}))
+        question.previewed(shared, asked, TargetSet(name="x", slug=slug, is_new=is_new, about={}))
     assert [p.name for p in looked] == [".new", ".new", SLUG, "open-set"]
 
 

@@ -7,8 +7,8 @@ import numpy as np
 from planner.core import Estimate, Floats, Refusal
 
 
-def answer(result: Estimate | Refusal) -> Estimate:
-    """The estimate; a refusal fails the test."""
+def answer(result: object) -> Estimate:
+    """The estimate; anything else fails the test."""
     assert isinstance(result, Estimate)
     return result
 

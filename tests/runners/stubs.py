@@ -18,7 +18,7 @@ from runners.machine import environment
 from runners.plan import cases
 from runners.plan.cases import Case
 from runners.plan.host import Python
-from runners.process.supervise import Ended, Limits, supervise
+from runners.process.supervise import Ended, ProcessLimits, supervise
 from runners.sweep.measure import Bench
 from runners.sweep.sweep import Journal, journal
 
@@ -92,7 +92,7 @@ def ended(how: str, mark: str = "stub", *, timeout_s: float = HANG_S, memory_byt
         [sys.executable, *STUB, mark, how],
         {"case": cases.to_json(case())},
         environ,
-        Limits(timeout_s=timeout_s, memory_bytes=memory_bytes),
+        ProcessLimits(timeout_s=timeout_s, memory_bytes=memory_bytes),
         **hooks,
     )
 

@@ -1,1 +1,1 @@
-"""What the store promises."""
+"""Stores, buckets, sweeps and restricted sets that tests make."""

@@ -26,7 +26,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, Final
 
-from planner.store.disk.bucket import Address, Bucket
+from planner.store.disk.bucket import Bucket, BucketAddress
 from planner.store.disk.mirrors import mirrored
 
 BUCKET: Final = "runs"
@@ -125,9 +125,9 @@ class Server:
         """Return the folder of the copies of a place of its own in the bucket."""
         return mirrored(self.address(prefix, endpoint), cache)
 
-    def address(self, prefix: str | None = None, endpoint: str | None = None) -> Address:
+    def address(self, prefix: str | None = None, endpoint: str | None = None) -> BucketAddress:
         """Return a place of its own in the bucket."""
-        return Address(
+        return BucketAddress(
             bucket=BUCKET,
             prefix=uuid.uuid4().hex if prefix is None else prefix,
             endpoint=endpoint or self.endpoint,

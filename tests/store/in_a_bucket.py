@@ -1,4 +1,4 @@
-"""Runs the tests of the store in a bucket: `pytest -p tests.store.in_a_bucket tests/store/...`.
+"""Runs the tests of the store in a bucket: `pytest -p tests.store.in_a_bucket FILES`.
 
 The folder of a test, `tmp_path`, holds the local copies of a place of its own in a real S3 server.
 What a test writes into or removes from it without the store is carried to the bucket first, as
@@ -23,12 +23,12 @@ from tests.store import buckets
 
 TESTS: Final = (
     "tests/planner/store/sealed/test_commit.py", "tests/planner/store/sealed/test_compact.py",
-    "tests/store/test_reader.py", "tests/store/test_moments.py", "tests/store/test_golden.py",
-    "tests/store/test_refused.py",
+    "tests/planner/store/sealed/test_golden.py", "tests/planner/store/test_moments.py",
+    "tests/planner/store/test_reader.py", "tests/planner/store/test_refused.py",
 )  # fmt: skip
 """Files of `make s3`; the tests of CANNOT are left out."""
 CANNOT: Final = {
-    "a_writer_that_is_faster": "replaces os.link; tests/store/test_bucket.py has the same",
+    "a_writer_that_is_faster": "replaces os.link; disk/test_bucket.py has the same",
     "full_disk": "a bucket is not full",
     "the_message_says_where": "a bucket is not full",
     "killed_between_link_and_unlink": "counts unlinks; tests/faults/test_bucket.py kills those",

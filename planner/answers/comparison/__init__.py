@@ -36,6 +36,7 @@ from planner.answers.comparison._tables import (
     TERMS,
     Choice,
     ChoiceFilter,
+    after,
     choices_of,
     end_of,
     narrowed_choices,
@@ -57,7 +58,7 @@ from planner.answers.comparison.facts import (
 from planner.answers.comparison.question import (
     MOST_OPTIONS,
     Answered,
-    Facts,
+    JobFacts,
     Offered,
     Request,
     answered_whole,

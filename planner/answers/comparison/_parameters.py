@@ -573,7 +573,9 @@ _ONLY_DESCRIBED: Final = "Only a described workload has it. Give workload=descri
 _OF_MEASURED: Final = ("pattern", "target", "optimizer")
 _ONLY_MEASURED: Final = "Only a measured workload has it. Leave it out."
 BY_NAME: Final = MappingProxyType({p.name: p for p in COMPARE})
-VIEW_ONLY: Final = frozenset({"baseline", "chart", "saved", "scale", "show", "tab", "view"})
+VIEW_ONLY: Final = frozenset(
+    {"baseline", "chart", "kind", "saved", "scale", "show", "tab", "tables", "view"}
+)
 """Parameters of a page's link that only change the view."""
 
 

@@ -115,16 +115,19 @@ def startup_s_of(row: Row, job: Job) -> float:
 
 
 def end_of(time: Estimate | Refusal, begins: datetime | None) -> datetime | None:
-    """Return the end of work that starts at `begins`, in its zone; None where unknown.
-
-    Computed in UTC: after a change of clocks the end is in the new time.
-    """
+    """Return the end of work that starts at `begins`, in its zone; None where unknown."""
     if begins is None or isinstance(time, Refusal):
         return None
+    return after(float(time.value), begins)
+
+
+def after(seconds: float, begins: datetime) -> datetime | None:
+    """Return the moment so many seconds later, in the same zone; None beyond the calendar.
+
+    Computed in UTC: after a change of clocks it is in the new time.
+    """
     try:
-        return (begins.astimezone(UTC) + timedelta(seconds=float(time.value))).astimezone(
-            begins.tzinfo
-        )
+        return (begins.astimezone(UTC) + timedelta(seconds=seconds)).astimezone(begins.tzinfo)
     except (OverflowError, ValueError):  # beyond the calendar, or never
         return None
 

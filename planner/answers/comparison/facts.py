@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
 
-from planner.answers.comparison.question import Facts
+from planner.answers.comparison.question import JobFacts
 from planner.answers.runs import with_priors
 from planner.catalog import Catalog
 from planner.convergence import goal_text, usual_target
@@ -115,10 +115,10 @@ def stated_of(
 
 def facts_of(
     store: Store, catalog: Catalog, job: Job, pattern: str = "", target: Target | None = None
-) -> Facts:
+) -> JobFacts:
     """Return the data on a job, measured or described; `target` None asks for epochs."""
     curves = {} if job.described else system_curves(store, job.workload, pattern)
-    return Facts(
+    return JobFacts(
         job=replace(job, overhead_s=_least_overhead(curves)),
         catalog=catalog,
         library=library(store, catalog, job.workload, job.precision),

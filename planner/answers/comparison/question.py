@@ -1,6 +1,6 @@
 """A question to the comparison, shared by page, command, link and HTTP interface.
 
-`Request` is the user's choice, `Facts` the data on the job; `answered` combines both. So all of
+`Request` is the user's choice, `JobFacts` the data on the job; `answered` combines both. So all of
 them give the same numbers.
 """
 
@@ -70,7 +70,7 @@ WHERE_OPTIONS: Final = "`python -m planner compare --list options` and /api/v1/o
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Facts:
+class JobFacts:
     """The data on a job, before a question.
 
     `job` is measured or described. `curves` are its step times against the batch, by system.
@@ -131,7 +131,9 @@ class Offered:
     problems: tuple[str, ...] = ()
 
 
-def answered(request: Request, facts: Facts, today: date, shown: Offered | None = None) -> Answered:
+def answered(
+    request: Request, facts: JobFacts, today: date, shown: Offered | None = None
+) -> Answered:
     """Return the answer to a question; unusable parts are left out and reported as problems."""
     shown = offered(request, facts, today) if shown is None else shown
     chosen, gone = _chosen(request, shown)
@@ -155,7 +157,7 @@ def answered(request: Request, facts: Facts, today: date, shown: Offered | None 
     )
 
 
-def question_of(request: Request, facts: Facts, today: date) -> Question:
+def question_of(request: Request, facts: JobFacts, today: date) -> Question:
     """Return the question that the options are compared for; arguments as `answered`."""
     assumed, electricity, _ = assumptions_of(request, facts.catalog, today)
     goal = goal_of(request, facts)
@@ -176,7 +178,7 @@ def question_of(request: Request, facts: Facts, today: date) -> Question:
     )
 
 
-def offered(request: Request, facts: Facts, today: date) -> Offered:
+def offered(request: Request, facts: JobFacts, today: date) -> Offered:
     """Return all options and the defaults, independent of the chosen options.
 
     Arguments as `answered`.
@@ -195,7 +197,7 @@ def offered(request: Request, facts: Facts, today: date) -> Offered:
     )
 
 
-def every_option(request: Request, facts: Facts, today: date) -> list[Candidate]:
+def every_option(request: Request, facts: JobFacts, today: date) -> list[Candidate]:
     """Return all options with their prices; arguments as `answered`."""
     assumed, electricity, _ = assumptions_of(request, facts.catalog, today)
     entries, _ = _entries(request.entries, facts.catalog, dict(request.usd_per))
@@ -205,7 +207,7 @@ def every_option(request: Request, facts: Facts, today: date) -> list[Candidate]
     )
 
 
-def _answerable(every: Sequence[Candidate], facts: Facts, goal: Goal) -> Sequence[Candidate]:
+def _answerable(every: Sequence[Candidate], facts: JobFacts, goal: Goal) -> Sequence[Candidate]:
     """Return the options with a stated time to the target, where no law gives it for others.
 
     Those with a stated time on their count come alone where they are `ENOUGH`, all alike whether
@@ -227,7 +229,7 @@ def _card(hardware: Hardware) -> str:
     return hardware.accelerator.id if hardware.accelerator else ""
 
 
-def offers_key(request: Request, facts: Facts) -> Hashable:
+def offers_key(request: Request, facts: JobFacts) -> Hashable:
     """Return a key of the options: for one job, equal keys have equal `offered` options.
 
     The epoch count decides which run of each measured system is fastest. With a deadline or a
@@ -277,7 +279,7 @@ def too_many(left: Sequence[str], most: int = MOST_OPTIONS) -> str:
     return of_parameter("options", sentence)
 
 
-def goal_of(request: Request, facts: Facts) -> Goal:
+def goal_of(request: Request, facts: JobFacts) -> Goal:
     """Return the goal: epochs, or a target with its samples at the best batch.
 
     The best batch is that of the fastest own system. With total tokens the goal is one pass over
@@ -396,7 +398,7 @@ def _no_tariff(country: str, catalog: Catalog) -> str:
     return of_parameter("country", sentence)
 
 
-def _own_targets(facts: Facts) -> dict[str, OwnTarget]:
+def _own_targets(facts: JobFacts) -> dict[str, OwnTarget]:
     """Return the time to the target on every system with step times."""
     if facts.steps is None:
         return {}
@@ -409,7 +411,7 @@ def _own_target(system: SystemCurve, steps: OptimizerCurve) -> OwnTarget:
     return OwnTarget(total=minimum_time(system.curve, steps.curve), batch=batch)
 
 
-def _target_batch(facts: Facts) -> float | None:
+def _target_batch(facts: JobFacts) -> float | None:
     """Return the best batch of the fastest own system; without one, a middle batch."""
     times = [
         (float(t.total.value), t.batch)
@@ -419,7 +421,7 @@ def _target_batch(facts: Facts) -> float | None:
     return min(times)[1] if times else _middle_batch(facts)
 
 
-def _middle_batch(facts: Facts) -> float | None:
+def _middle_batch(facts: JobFacts) -> float | None:
     """Return the critical batch size, within the measured batches; None without a law."""
     law = None if facts.steps is None else facts.steps.curve
     if law is None or isinstance(law, Refusal):
@@ -428,7 +430,7 @@ def _middle_batch(facts: Facts) -> float | None:
 
 
 def answered_whole(
-    request: Request, facts: Facts, today: date, shown: Offered | None = None
+    request: Request, facts: JobFacts, today: date, shown: Offered | None = None
 ) -> Answered:
     """Return `answered`, without notes on offers left out where the user chose the options."""
     shown = offered(request, facts, today) if shown is None else shown

@@ -31,7 +31,7 @@ _MOST_LETTERS: Final = 300
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class AuditEntry:
     """One action; `at` in UTC, ISO 8601. `allowed` is False for an attempt that was refused."""
 
     at: str
@@ -56,14 +56,14 @@ def audit_folder(team: Path) -> Path:
 
 def record(
     folder: Path, *, who: str, role: str, via: str, what: str, about: str = "", allowed: bool = True
-) -> Entry:
+) -> AuditEntry:
     """Write an entry and return it.
 
     Raises:
         AuditError: the disk refuses.
     """
     now_ns = time.time_ns()
-    entry = Entry(
+    entry = AuditEntry(
         at=stamp_text(now_ns / 1e9), who=_cut(who), role=_cut(role), via=via, what=_cut(what),
         about=_cut(about), allowed=allowed, id=uuid.uuid4().hex,
     )  # fmt: skip
@@ -82,7 +82,7 @@ def record(
     return entry
 
 
-def entries(folder: Path, most: int | None = None) -> Iterator[Entry | str]:
+def entries(folder: Path, most: int | None = None) -> Iterator[AuditEntry | str]:
     """Yield entries, oldest first; the name of a file that was changed or cut instead.
 
     `most` yields so many of the newest. OSError where they are in a bucket that cannot be read.
@@ -94,7 +94,7 @@ def entries(folder: Path, most: int | None = None) -> Iterator[Entry | str]:
         try:
             data = path.read_bytes()
             sound = match is not None and _digest(data) == match[2]
-            entry = Entry(**bounded_json(data, _MOST_BYTES)) if sound else None
+            entry = AuditEntry(**bounded_json(data, _MOST_BYTES)) if sound else None
         except (UnfitFileError, OSError, TypeError):
             entry = None
         yield entry or f"{path.parent.name}/{path.name}"

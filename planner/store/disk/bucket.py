@@ -69,7 +69,7 @@ class _BusyError(Exception):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Address:
+class BucketAddress:
     """A place for results: `s3://bucket/prefix`, on AWS where `endpoint` is empty."""
 
     bucket: str
@@ -88,7 +88,7 @@ class Object:
     size: int
 
 
-def address_of(text: str, environment: Mapping[str, str]) -> Address | None:
+def address_of(text: str, environment: Mapping[str, str]) -> BucketAddress | None:
     """Return the place that `text` names; None for a folder.
 
     Raises:
@@ -102,13 +102,13 @@ def address_of(text: str, environment: Mapping[str, str]) -> Address | None:
     if not _NAME.fullmatch(bucket) or any(p in {"", ".", ".."} or p[0] == "." for p in parts):
         raise BucketError(text, "this is no place in a bucket", "Write s3://bucket/prefix")
     endpoint = environment.get("AWS_ENDPOINT_URL_S3") or environment.get("AWS_ENDPOINT_URL") or ""
-    return Address(bucket=bucket, prefix=prefix, endpoint=endpoint.rstrip("/"))
+    return BucketAddress(bucket=bucket, prefix=prefix, endpoint=endpoint.rstrip("/"))
 
 
 class Bucket:
     """The objects below the prefix of an address; keys are relative to it."""
 
-    def __init__(self, address: Address, environment: Mapping[str, str]) -> None:
+    def __init__(self, address: BucketAddress, environment: Mapping[str, str]) -> None:
         self.address = address
         self._environment = environment
         self._is_checked = False
@@ -334,6 +334,6 @@ def _waits(patience_s: float) -> Iterator[bool]:
     yield True
 
 
-def bucket_at(address: Address) -> Bucket:
+def bucket_at(address: BucketAddress) -> Bucket:
     """Return the bucket with the settings of this process."""
     return Bucket(address, os.environ)

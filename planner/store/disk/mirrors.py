@@ -30,8 +30,8 @@ from planner.store.disk.bucket import (
     GLANCE_S,
     PATIENCE_S,
     SCHEME,
-    Address,
     Bucket,
+    BucketAddress,
     BucketError,
     Object,
     address_of,
@@ -57,7 +57,7 @@ IsWhole = Callable[[Path], bool]
 class Mirror:
     """The copies of one place in a bucket; thread-safe, and shared by processes."""
 
-    def __init__(self, path: Path, address: Address) -> None:
+    def __init__(self, path: Path, address: BucketAddress) -> None:
         self.path = path
         self.address = address
         self.behind: BucketError | None = None
@@ -316,7 +316,7 @@ def mirror_of(path: Path) -> Mirror | None:
             continue
         try:
             body = json.loads(Path(mark).read_text(encoding="utf-8"))
-            address = Address(
+            address = BucketAddress(
                 **{name: str(body[name]) for name in ("bucket", "prefix", "endpoint")}
             )
         except (FileNotFoundError, NotADirectoryError):
@@ -353,7 +353,7 @@ def set_folder(text: str | Path) -> Path:
     return results_folder(place) / name
 
 
-def mirrored(address: Address, cache: Path) -> Path:
+def mirrored(address: BucketAddress, cache: Path) -> Path:
     """Return the folder of the copies of a place, made if absent."""
     named = f"{address.endpoint} {address}"
     name = f"{address.bucket}-{hashlib.sha256(named.encode()).hexdigest()[:12]}"

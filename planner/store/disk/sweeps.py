@@ -27,7 +27,7 @@ from typing import Any, Final, Literal, get_type_hints
 
 import psutil
 
-from planner.core import Text
+from planner.core import HOUR_S, Text
 from planner.store.disk.files import write_whole
 
 STATE: Final = "EPOCHWISE_STATE"
@@ -116,6 +116,30 @@ class SweepStatus:
     """The machine it runs on: a home folder may be shared by many."""
     nodes: tuple[NodeStatus, ...] = ()
     """Nodes of a sweep over a cluster; empty for a sweep on one machine."""
+
+    @property
+    def left(self) -> int:
+        """Runs without a committed row."""
+        return max(0, self.planned - self.finished)
+
+    @property
+    def share(self) -> float:
+        """Finished over planned runs [1]."""
+        return min(1.0, self.finished / self.planned) if self.planned > 0 else 0.0
+
+    def measured_s(self, now: float) -> float | None:
+        """Return the time from the start to the end, or to `now` [s]; None before the start."""
+        if self.started_at is None:
+            return None
+        end = now if self.ended_at is None or self.phase in ACTIVE else self.ended_at
+        return max(0.0, end - self.started_at)
+
+    def spent(self, now: float) -> float | None:
+        """Return the cost until `now`; None without a price or before the start."""
+        time_s = self.measured_s(now)
+        if self.cost_per_hour is None or time_s is None:
+            return None
+        return self.cost_per_hour * time_s / HOUR_S
 
 
 def state_folder(environment: Mapping[str, str]) -> Path:

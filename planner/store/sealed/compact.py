@@ -203,10 +203,10 @@ def _without_contradictions(
         against.setdefault(str(ids[int(copies[at])]), int(place_of[copies[at]]))
     stays: dict[int, tuple[str, int]] = {}
     for at, (original, copy) in enumerate(zip(originals, copies, strict=True)):
-        run, one, other = str(ids[int(copy)]), int(place_of[original]), int(place_of[copy])
+        run, place, other = str(ids[int(copy)]), int(place_of[original]), int(place_of[copy])
         if run in against:
-            stays.setdefault(one, (run, against[run]))
-            stays.setdefault(other, (run, one if at in differing else against[run]))
+            stays.setdefault(place, (run, against[run]))
+            stays.setdefault(other, (run, place if at in differing else against[run]))
     left = tuple(_contradiction(paths, place, *stay) for place, stay in stays.items())
     kept = table.filter(pa.array(~np.isin(place_of, list(stays))))
     return [p for i, p in enumerate(paths) if i not in stays], kept, left

@@ -140,19 +140,19 @@ def withdrawal(folder: Path) -> str:
 class SetFiles:
     """The sets as they were read: a set.toml is read again only when its own stamp changes."""
 
-    _known: dict[Path, tuple[Hashable, ResultSet, str | None]] = field(default_factory=dict)
+    _read_sets: dict[Path, tuple[Hashable, ResultSet, str | None]] = field(default_factory=dict)
 
     def read(self, path: Path, folder: str, stamp: Hashable) -> tuple[ResultSet, str | None]:
         """As `read_set`; `stamp` is that of its set.toml, None where there is none."""
-        kept = self._known.get(path)
+        kept = self._read_sets.get(path)
         if kept is None or kept[0] != stamp or kept[1].folder != folder:
-            kept = self._known[path] = (stamp, *read_set(path, folder))
+            kept = self._read_sets[path] = (stamp, *read_set(path, folder))
         return kept[1:]
 
     def forget(self, but: set[str]) -> None:
         """Keep the sets of these folders only."""
-        for path in [p for p in self._known if os.fspath(p) not in but]:
-            del self._known[path]
+        for path in [p for p in self._read_sets if os.fspath(p) not in but]:
+            del self._read_sets[path]
 
 
 def _cut(text: str) -> str:

@@ -83,7 +83,7 @@ def _step(
     def replica_step(x: tf.Tensor, y: tf.Tensor) -> tf.Tensor:
         with tf.GradientTape() as tape:
             loss = mean_loss(model(x, training=True), y) / replicas
-            total = tf.add_n([loss, *(one / replicas for one in model.losses)])
+            total = tf.add_n([loss, *(penalty / replicas for penalty in model.losses)])
             scaled = optimizer.scale_loss(total)
         gradients = tape.gradient(scaled, model.trainable_variables)
         optimizer.apply(gradients, model.trainable_variables)
@@ -162,7 +162,7 @@ Remote = Any
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asynchronous:
+class AsynchronousCalls:
     """Calls of one epoch; each hands out a step and returns its value to come."""
 
     calls: tuple[Callable[[], Remote], ...]
@@ -172,7 +172,7 @@ class Asynchronous:
     """Mean and largest staleness of all steps so far [updates]."""
 
 
-def prepare_asynchronous(case: Case, model: keras.Model, data: Data) -> Asynchronous:
+def prepare_asynchronous(case: Case, model: keras.Model, data: Data) -> AsynchronousCalls:
     """Return the steps of a case; the variables of the network are on the server."""
     strategy = tf.distribute.get_strategy()
     coordinator = tf.distribute.coordinator.ClusterCoordinator(strategy)
@@ -199,7 +199,7 @@ def prepare_asynchronous(case: Case, model: keras.Model, data: Data) -> Asynchro
         return statistics.fmean(ages), max(ages)
 
     calls = (hand_out,) * (case.train_samples // case.batch * case.devices)
-    return Asynchronous(calls=calls, arrived=arrived, staleness=staleness)
+    return AsynchronousCalls(calls=calls, arrived=arrived, staleness=staleness)
 
 
 def _asynchronous_step(
@@ -218,9 +218,11 @@ def _asynchronous_step(
                 loss = mean_loss(model(x, training=True), y)
                 total = tf.add_n([loss, *model.losses])
             gradients = tape.gradient(total, model.trainable_variables)
-        with tf.control_dependencies(gradients):
-            after = updates.assign_add(1, read_value=True)
         optimizer.apply(gradients, model.trainable_variables)
+        # A read of what was written waits for it; it stays on the server, as the counter does.
+        written = [v.value.read_value() for v in model.trainable_variables]
+        with tf.control_dependencies(written):
+            after = updates.assign_add(1, read_value=True)
         return loss, after - before - 1
 
     @tf.function  # type: ignore[untyped-decorator]

@@ -193,7 +193,7 @@ Weights = list[np.ndarray]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Trials:
+class TrialFunctions:
     """Functions on `size` trials; all returned arrays have shape (size,)."""
 
     size: int
@@ -225,7 +225,7 @@ class _State:
 
 def make(
     model: keras.Model, data: Data, optimizer: str, size: int, *, staleness: int = 0
-) -> Trials:
+) -> TrialFunctions:
     """Return trials of `model` (its weights are not used); `size` above 1 trains them at once.
 
     A gradient is that of the weights before the last `staleness` updates.
@@ -237,7 +237,7 @@ def make(
         raise ValueError(f"{model.name} has a state: train its trials one after the other")
     state = _state(model, optimizer, size, staleness)
     network = _together(stackable(model), state) if size > 1 else _alone(model, state)
-    return Trials(
+    return TrialFunctions(
         size=size,
         start=_start(state),
         train=_train(network, state, data, optimizer),

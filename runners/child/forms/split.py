@@ -50,7 +50,7 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Split:
+class NetworkParts:
     """The parts of a network and how they follow each other."""
 
     parts: tuple[Part, ...]
@@ -74,7 +74,7 @@ class Split:
 
 def prepare(
     case: Case, model: keras.Model, data: Data, images: PngFolder | None
-) -> tuple[loop.Loop, Split]:
+) -> tuple[loop.Loop, NetworkParts]:
     """Return the loop of a case and the parts; `model` has the first weights.
 
     Raises:
@@ -90,28 +90,28 @@ def prepare(
     return loop.Loop(calls=calls, steps=steps, validate=validate), split
 
 
-def by_stage(case: Case, model: keras.Model, devices: Sequence[str]) -> Split:
+def by_stage(case: Case, model: keras.Model, devices: Sequence[str]) -> NetworkParts:
     """Return consecutive layers on each device; the slowest stage has the least operations."""
     graph = keras.Model(model.inputs, model.outputs)
     ends = [*_cuts(graph, len(devices)), graph.output]
     begins = [graph.input, *ends[:-1]]
     models = [keras.Model(a, b, name=f"stage_{i}")
               for i, (a, b) in enumerate(zip(begins, ends, strict=True))]  # fmt: skip
-    parts = tuple(_placed(case, *one) for one in zip(models, devices, strict=True))
-    return Split(parts=parts, parallel=False)
+    parts = tuple(_placed(case, *stage) for stage in zip(models, devices, strict=True))
+    return NetworkParts(parts=parts, parallel=False)
 
 
-def by_branch(case: Case, model: keras.Model, devices: Sequence[str]) -> Split:
+def by_branch(case: Case, model: keras.Model, devices: Sequence[str]) -> NetworkParts:
     """Return the towers in turn on the devices, and the joining layers on the first one."""
     ends = [layer.output for layer in model.layers if layer.name.startswith(networks.TOWER)]
     towers = [keras.Model(model.input, end, name=f"branch_{i}") for i, end in enumerate(ends)]
     joined = keras.Model(ends, model.output, name="joined")
     places = itertools.cycle(devices)
     parts = [_placed(case, tower, next(places)) for tower in towers]
-    return Split(parts=(*parts, _placed(case, joined, devices[0])), parallel=True)
+    return NetworkParts(parts=(*parts, _placed(case, joined, devices[0])), parallel=True)
 
 
-def part_seconds(case: Case, split: Split, data: Data) -> list[float]:
+def part_seconds(case: Case, split: NetworkParts, data: Data) -> list[float]:
     """Return the time of each part alone for a micro-batch, forward and backward [s].
 
     The parts run one after another, so no part shares the cores. `wait_s` of a stage is its work.
@@ -132,7 +132,9 @@ def part_seconds(case: Case, split: Split, data: Data) -> list[float]:
     return seconds
 
 
-def facts(case: Case, split: Split, seconds: Sequence[float], step_s: float) -> dict[str, Any]:
+def facts(
+    case: Case, split: NetworkParts, seconds: Sequence[float], step_s: float
+) -> dict[str, Any]:
     """Return what was split and how long devices waited, as entries of `extra`.
 
     `bubble_share` is the share of a step in which a device waits if all parts take the same time,
@@ -250,7 +252,7 @@ def _on(part: Part, x: Any, *, training: bool = True) -> Any:  # noqa: ANN401 - 
         return part.wait(y) if part.wait is not None and training else y
 
 
-def _step(case: Case, split: Split) -> Callable[[Any, Any], tf.Tensor]:
+def _step(case: Case, split: NetworkParts) -> Callable[[Any, Any], tf.Tensor]:
     """Return a function for one optimiser step on a batch; it returns the mean loss."""
     count = case.micro_batches
 
@@ -259,7 +261,7 @@ def _step(case: Case, split: Split) -> Callable[[Any, Any], tf.Tensor]:
         with tf.GradientTape() as tape:
             for micro_x, micro_y in zip(tf.split(x, count), tf.split(y, count), strict=True):
                 losses.append(loop.mean_loss(split(micro_x), micro_y) / count)
-            penalties = [one for part in split.parts for one in part.model.losses]
+            penalties = [loss for part in split.parts for loss in part.model.losses]
             total = tf.add_n([*losses, *penalties])
         gradients = iter(tape.gradient(total, split.weights))
         for part in split.parts:

@@ -37,20 +37,20 @@ SUCCESSORS: Final = 4
 """Number of tokens that may follow a token; one in eight follows no rule."""
 
 
-class Split(NamedTuple):
+class DataSplit(NamedTuple):
     """Samples and their targets."""
 
     x: np.ndarray
     y: Integers
 
 
-def make(dataset: DataSet, samples: int, split: str, seed: int) -> Split:
+def make(dataset: DataSet, samples: int, split: str, seed: int) -> DataSplit:
     """Return samples of a split ("train" or "validation"); both splits share a rule by `seed`."""
     kind = _images if dataset.task == "images" else _tokens
     return kind(dataset, samples, seed, split)
 
 
-def _images(dataset: DataSet, samples: int, seed: int, split: str) -> Split:
+def _images(dataset: DataSet, samples: int, seed: int, split: str) -> DataSplit:
     """Return images: the class's pattern of 8x8 cells (0..127) plus noise (0..127)."""
     height, width, channels = dataset.shape
     cells = (dataset.classes, PATTERN, PATTERN, channels)
@@ -67,10 +67,10 @@ def _images(dataset: DataSet, samples: int, seed: int, split: str) -> Split:
         large = patterns[labels[piece]].repeat(height // PATTERN, axis=1)
         x[piece] >>= 1
         x[piece] += large.repeat(width // PATTERN, axis=2)
-    return Split(x, labels)
+    return DataSplit(x, labels)
 
 
-def _tokens(dataset: DataSet, samples: int, seed: int, split: str) -> Split:
+def _tokens(dataset: DataSet, samples: int, seed: int, split: str) -> DataSplit:
     """Return sequences in which a token is usually one of four successors of the previous one.
 
     Small tokens are more frequent, like common words, so the loss falls from the first steps.
@@ -85,7 +85,7 @@ def _tokens(dataset: DataSet, samples: int, seed: int, split: str) -> Split:
     for place in range(1, length + 1):
         follows = allowed[tokens[:, place - 1], choice[:, place]]
         tokens[:, place] = np.where(ruled[:, place], follows, free[:, place])
-    return Split(tokens[:, :-1].copy(), tokens[:, 1:].copy())
+    return DataSplit(tokens[:, :-1].copy(), tokens[:, 1:].copy())
 
 
 def _frequent(numbers: npt.NDArray[np.uint64], vocabulary: int) -> Integers:
@@ -172,7 +172,7 @@ def _check_counts(dataset: DataSet, counts: tuple[int, int]) -> None:
             )
 
 
-def _splits(dataset: DataSet, counts: tuple[int, int], seed: int) -> tuple[Split, Split]:
+def _splits(dataset: DataSet, counts: tuple[int, int], seed: int) -> tuple[DataSplit, DataSplit]:
     if dataset.name == "digits":
         return _digits(counts, seed)
     if not dataset.synthetic:
@@ -184,7 +184,7 @@ def _splits(dataset: DataSet, counts: tuple[int, int], seed: int) -> tuple[Split
 # -- real ----------------------------------------------------------------------------------------
 
 
-def _digits(counts: tuple[int, int], seed: int) -> tuple[Split, Split]:
+def _digits(counts: tuple[int, int], seed: int) -> tuple[DataSplit, DataSplit]:
     """Return scikit-learn's 1,797 handwritten digits of 8x8 pixels; grey 0..16 becomes 0..255.
 
     UCI's "Optical Recognition of Handwritten Digits" (its test part), Alpaydin and Kaynak 1998.
@@ -195,7 +195,9 @@ def _digits(counts: tuple[int, int], seed: int) -> tuple[Split, Split]:
     order = np.argsort(raw(len(labels), seed, "digits"), kind="stable")
     first = DATASETS["digits"].train_samples
     train, validation = order[: counts[0]], order[first : first + counts[1]]
-    return Split(images[train], labels[train]), Split(images[validation], labels[validation])
+    return DataSplit(images[train], labels[train]), DataSplit(
+        images[validation], labels[validation]
+    )
 
 
 def _digits_table() -> npt.NDArray[np.float64]:
@@ -211,7 +213,7 @@ def _digits_table() -> npt.NDArray[np.float64]:
         return np.loadtxt(file, delimiter=",")
 
 
-def _downloaded(dataset: DataSet, counts: tuple[int, int]) -> tuple[Split, Split]:
+def _downloaded(dataset: DataSet, counts: tuple[int, int]) -> tuple[DataSplit, DataSplit]:
     """Return CIFAR-10 or CIFAR-100 from Keras, which stores it in ~/.keras and checks sha256."""
     import keras
 
@@ -224,7 +226,7 @@ def _downloaded(dataset: DataSet, counts: tuple[int, int]) -> tuple[Split, Split
             f"data set synthetic-{dataset.name}: same shapes, random images."
         ) from error
     train, validation = (
-        Split(x[:count], y[:count].reshape(-1).astype(np.int32))
+        DataSplit(x[:count], y[:count].reshape(-1).astype(np.int32))
         for (x, y), count in zip(parts, counts, strict=True)
     )
     return train, validation

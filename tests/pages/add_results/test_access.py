@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from pages.visitor import permission
 from planner.store.disk.access import Access, set_access
-from planner.store.disk.audit import Entry, audit_folder, entries, record
+from planner.store.disk.audit import AuditEntry, audit_folder, entries, record
 from planner.store.disk.secrets import SHARES, TOKENS
 from planner.store.visibility import access_of
 from tests.pages.conftest import show, sound
@@ -47,7 +47,7 @@ def pressed(shown: AppTest, name: str) -> AppTest:
 def log(place: Path) -> list[tuple[str, str, bool]]:
     """What the audit log says: who, about what, and whether it was allowed."""
     found = entries(audit_folder(place / "state"))
-    return [(e.who, e.about, e.allowed) for e in found if isinstance(e, Entry)]
+    return [(e.who, e.about, e.allowed) for e in found if isinstance(e, AuditEntry)]
 
 
 def test_an_administrator_restricts_a_set_and_strangers_see_it_no_longer(

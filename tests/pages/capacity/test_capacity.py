@@ -7,11 +7,10 @@ from streamlit.testing.v1 import AppTest
 
 from pages.capacity.fleet import edited_lines
 from pages.capacity.jobs import edited_rows
-from pages.common.widgets import CHART_OR_TABLE
 from planner import figures
 from planner.answers.capacity_jobs import line_of, line_text
 from planner.figures.frame import HUES, LIGHT_THEME
-from tests.pages.conftest import figure, show, sound, texts, unfold
+from tests.pages.conftest import as_tables, figure, show, sound, texts, unfold
 
 JOB = (
     "name=Baselines; network=resnet-50; epochs=90; samples=1281167; precision=bfloat16; runs=10; "
@@ -70,8 +69,7 @@ def test_every_view_of_the_cost_is_drawn(chart: str) -> None:
 def test_every_chart_of_the_cost_is_also_a_table(chart: str, key: str, head: str) -> None:
     fleet = ["1 x buy|h100-sxm|8|260000 total", "3 x rent|h100-sxm|8|20"]
     shown = show("capacity", **{**ENTERED, "fleet": fleet}, chart=chart)
-    shown.session_state[f"capacity.chart.{key}-tabs"] = CHART_OR_TABLE["table"]
-    sound(shown.run())
+    as_tables(shown, key)
     assert len(shown.get("plotly_chart")) == 2
     [table] = [t.value for t in shown.dataframe if t.value.columns[0] == head]
     assert len(table) > 1

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from pages.capacity import state
-from planner.capacity import CapacityAnswer, Progress, Tell
+from planner.capacity import CapacityAnswer, PlanProgress, Tell
 from planner.store import Store
 
 TEXTS = {"jobs": ["name=A; network=resnet-50; epochs=1; samples=1000"], "months": ["12"]}
@@ -24,7 +24,7 @@ def test_equal_questions_of_two_visitors_are_one_answer(
     def answered(*question: object) -> CapacityAnswer:
         asked.append(question)
         tell: Tell = question[-1]  # type: ignore[assignment]
-        tell(Progress(words="Compared 9 fleets", share=0.5))
+        tell(PlanProgress(words="Compared 9 fleets", share=0.5))
         said.wait(20.0)
         return CapacityAnswer(sentence="Buy", keeps=True)
 

@@ -12,7 +12,6 @@ from streamlit.testing.v1 import AppTest
 from pages.common import hardware
 from pages.common import kept as asked
 from pages.common import kept as state
-from pages.common.widgets import CHART_OR_TABLE
 from pages.compare import answer
 from pages.compare import state as compare_state
 from pages.compare.inputs import MORE
@@ -31,7 +30,7 @@ from planner.store import Store
 from tests import shipped
 from tests.faults.outcomes import FULL
 from tests.pages.comparing import LINK, OPTIONS, WORKLOAD, address_of, comparison, table
-from tests.pages.conftest import figure, on_tab, show, sound, texts, unfold
+from tests.pages.conftest import as_tables, figure, on_tab, show, sound, texts, unfold
 
 pytestmark = pytest.mark.usefixtures("folders")
 
@@ -331,9 +330,7 @@ def test_the_charts_hold_the_options_and_the_question() -> None:
 def test_what_matters_is_a_chart_and_a_table() -> None:
     shown = show("compare", **LINK)
     charts = len(shown.get("plotly_chart"))
-    shown.session_state["compare.tornado-tabs"] = CHART_OR_TABLE["table"]
-    sound(shown.run())
-    assert len(shown.get("plotly_chart")) == charts - 1
+    assert len(as_tables(shown, "tornado").get("plotly_chart")) == charts - 1
     [rows] = [t.value for t in shown.dataframe if "Input" in t.value.columns]
     assert list(rows.columns) == [
         "Input", "At its low end (USD)", "At its high end (USD)",

@@ -10,6 +10,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from pages.compare import inputs as compare_deadline
+from planner.answers.comparison import after
 from tests.pages.comparing import WORKLOAD, address_of, table
 from tests.pages.conftest import show, sound, texts, unfold
 
@@ -138,11 +139,11 @@ def test_a_date_of_another_year_is_shown_with_its_year() -> None:
 
 def test_hours_end_on_the_clock_of_their_day_where_clocks_are_changed_meanwhile() -> None:
     begins = datetime(2026, 10, 24, 12, 0, tzinfo=ZoneInfo("Europe/Berlin"))
-    by = compare_deadline.after(24 * 3600.0, begins)
+    by = after(24 * 3600.0, begins)
     assert by is not None
     assert compare_deadline.in_words(by, begins) == "Sun 25 Oct 2026, 11:00"
     assert compare_deadline._then(24.0, begins) == "Sun 25 Oct, 11:00"
-    assert compare_deadline.after(1e15, begins) is None
+    assert after(1e15, begins) is None
     assert compare_deadline._then(1e12, begins) == "then"
 
 

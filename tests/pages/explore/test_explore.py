@@ -36,15 +36,39 @@ def test_a_formula_is_drawn_and_a_hostile_one_is_refused_in_words() -> None:
     assert not refused.get("plotly_chart")
 
 
-def test_a_marked_area_of_the_link_lists_its_runs() -> None:
-    everything = show("explore", x="global_batch_size", y="samples_per_s")
-    assert "runs on the chart" in texts(everything)
-    marked = show("explore", x="global_batch_size", y="samples_per_s", brush="0,0,100,1e9")
+def test_runs_are_listed_in_a_tab_and_those_of_a_marked_area_below_the_chart() -> None:
+    asked = {"x": "global_batch_size", "y": "samples_per_s"}
+    chart, listed = show("explore", **asked), show("explore", **asked, tab="table")
+    assert [len(part.dataframe) for part in (chart, listed)] == [0, 1]
+    assert [len(part.get("plotly_chart")) for part in (chart, listed)] == [1, 0]
+    assert "runs on the chart" in texts(listed)
+    marked = show("explore", **asked, brush="0,0,100,1e9")
+    assert len(marked.dataframe) == len(marked.get("plotly_chart")) == 1
     assert "runs marked" in texts(marked)
+    assert "runs marked" in texts(show("explore", **asked, brush="0,0,100,1e9", tab="table"))
+
+
+def test_a_pivot_table_shows_its_totals_in_the_tab_table() -> None:
+    asked = {"view": "pivot", "rows": "software", "columns": "mode", "measure": "samples_per_s"}
+    heat, table = show("explore", **asked), show("explore", **asked, tab="table")
+    assert [len(part.get("plotly_chart")) for part in (heat, table)] == [1, 0]
+    assert not heat.dataframe
+    assert table.dataframe[0].value["Software"].tolist()[-1] == "All"
+
+
+def test_closed_boxes_draw_no_field_and_lose_no_choice() -> None:
+    chosen = {"symbol": "precision", "mode": "training"}
+    shown = show("explore", x="global_batch_size", y="samples_per_s", **chosen)
+    assert not shown.multiselect
+    assert {box.label for box in shown.selectbox} == {"x", "y", "Colour"}
+    assert "Mode: training" in texts(shown)
+    shown.button("explore.clear").click().run()
+    assert "Mode: training" not in texts(shown)
+    assert shown.query_params["symbol"] == "precision"
 
 
 def test_marked_runs_of_several_workloads_say_which_one_a_page_opens_with() -> None:
-    asked = {"x": "global_batch_size", "y": "samples_per_s"}
+    asked = {"x": "global_batch_size", "y": "samples_per_s", "tab": "table"}
     several = texts(show("explore", **asked))
     assert "Pages about one workload open with " in several
     assert "Results opens with the first 60." in several
@@ -56,13 +80,13 @@ def test_marked_runs_of_several_workloads_say_which_one_a_page_opens_with() -> N
 def test_runs_with_a_speed_alone_open_on_how_long_too(alone: Path) -> None:
     """How long? has a field for the samples of an epoch, which the runs do not state."""
     a_set(alone, [run(1, b) for b in (64, 256, 1024)])
-    shown = show("explore", x="global_batch_size", y="samples_per_s")
+    shown = show("explore", x="global_batch_size", y="samples_per_s", tab="table")
     opened = [str(link.proto.page) for link in shown.get("page_link")]
     assert opened == ["throughput", "how-long", "compare", "results"]
 
 
 def test_on_a_telephone_listed_runs_are_cards_that_open_them(store: Store) -> None:
-    shown = show("explore", x="global_batch_size", y="samples_per_s")
+    shown = show("explore", x="global_batch_size", y="samples_per_s", tab="table")
     bodies = [str(h.proto.body) for h in shown.get("html")]
     [cards] = [body for body in bodies if "epochwise-cards" in body]
     listed = re.findall(r'href="results\?run=([0-9a-f]{32})"', cards)
@@ -102,6 +126,7 @@ def test_the_marked_area_can_be_drawn_alone_and_left_again() -> None:
     assert re.findall(r"([\d,]+) runs on the chart", texts(shown)) == marked
     shown.button("explore.all").click().run()
     assert "within" not in shown.query_params
+    assert not shown.dataframe
 
 
 def test_a_query_without_numbers_to_draw_says_so() -> None:
@@ -114,19 +139,19 @@ def test_a_query_without_numbers_to_draw_says_so() -> None:
 def test_the_legend_of_symbols_hides_and_shows_their_runs() -> None:
     asked = {"x": "global_batch_size", "y": "samples_per_s", "symbol": "precision"}
     shown = show("explore", **asked)
-    every = re.findall(r"([\d,]+) runs on the chart", texts(shown))
+    every = re.findall(r": ([\d,]+) runs", texts(shown))
     legend = shown.pills("explore.symbols")
     first, *others = legend.value or []
     legend.set_value(others).run()
     assert shown.query_params["hidden_symbols"] == first
-    fewer = re.findall(r"([\d,]+) runs on the chart", texts(shown))
+    fewer = re.findall(r": ([\d,]+) runs", texts(shown))
     assert int(fewer[0].replace(",", "")) < int(every[0].replace(",", ""))
     assert fewer == re.findall(
-        r"([\d,]+) runs on the chart", texts(show("explore", **asked, hidden_symbols=[first]))
+        r": ([\d,]+) runs", texts(show("explore", **asked, hidden_symbols=[first]))
     )
     shown.pills("explore.symbols").set_value([first, *others]).run()
     assert "hidden_symbols" not in shown.query_params
-    assert re.findall(r"([\d,]+) runs on the chart", texts(shown)) == every
+    assert re.findall(r": ([\d,]+) runs", texts(shown)) == every
     shown.pills("explore.symbols").set_value([]).run()
     assert not shown.exception
     assert not shown.get("plotly_chart")

@@ -340,7 +340,7 @@ def test_the_limits_stand_on_the_card_and_in_the_link(sweeping: Path) -> None:
 
 def test_a_price_makes_a_cost_and_a_cost_limit_needs_one(sweeping: Path) -> None:
     assert "**0.05 EUR**" in texts(show("measure", price_per_hour="2"))
-    options = measuring.Limits(hours=2, cost=0.5, price_per_hour=1e-3).options()
+    options = measuring.StartLimits(hours=2, cost=0.5, price_per_hour=1e-3).options()
     assert " ".join(options) == "--max-hours 2 --max-cost 0.5 --price-per-hour 0.001"
 
 
@@ -588,7 +588,7 @@ def test_an_unknown_sweep_is_refused(sweeping: Path, what: Callable[[str], None]
 
 def test_what_is_no_shipped_sweep_is_not_started(sweeping: Path) -> None:
     with pytest.raises(NotDoneError, match="No sweep is called --help"):
-        measuring.start(measuring.Plan(name="--help"))
+        measuring.start(measuring.SweepPlan(name="--help"))
 
 
 def test_a_sweep_that_runs_is_not_forgotten(sweeping: Path) -> None:

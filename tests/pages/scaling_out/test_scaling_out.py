@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
 from pages.common import kept
-from pages.scaling_out import lines as drawn
 from pages.scaling_out.choice import NOT_OF_STEPS
 from planner.answers import scaling_out, scaling_out_answered
-from planner.core import Estimate
-from planner.scaling_out import Crossing, uneven_sentence
+from planner.scaling_out import uneven_sentence
 from planner.store.catalog import read_catalog
 from tests import shipped
 from tests.pages.conftest import figure, legend, lines, show, sound, texts, unfold
@@ -38,17 +34,6 @@ def test_the_first_sentence_answers_the_question_in_the_planners_words(workload:
     shown = show(PAGE, **question)
     for sentence in sentences(**question):
         assert sentence in texts(shown)
-
-
-def test_a_crossover_far_beyond_every_batch_leaves_the_chart_where_it_is() -> None:
-    answer = scaling_out_answered(shipped.library(), {}, CATALOG).answer
-    assert answer is not None
-    far = Crossing(devices=2, other="a driver", other_devices=1, is_driver=False,
-                   batch=Estimate(value=1e12, low=1e11, high=1e13))  # fmt: skip
-    near = drawn.by_batch(replace(answer, crossings=()))
-    moved = drawn.by_batch(replace(answer, crossings=(far,)))
-    assert near
-    assert [line.batch.max() for line in moved] == [line.batch.max() for line in near]
 
 
 def test_every_chart_is_drawn_for_the_measured_runs() -> None:
@@ -82,9 +67,47 @@ def test_shares_of_a_step_are_stacked_to_100_percent() -> None:
     assert together == pytest.approx([100.0, 100.0])
 
 
+def test_the_legend_has_no_marker_that_a_published_law_does_not_draw() -> None:
+    assert "measured" in legend(show(PAGE))
+    assert "measured" not in legend(show(PAGE, workload=ARTICLE))
+
+
+def test_a_bar_beyond_the_chart_says_how_long_it_is() -> None:
+    shown = figure(show(PAGE), len(CHARTS) - 1)
+    state, activations = (bar["y"] for bar in shown["data"])
+    whole = [a + b for a, b in zip(state, activations, strict=True)]
+    top = shown["layout"]["yaxis"]["range"][1]
+    beyond = {f"{gb:,.0f} GB" for gb in whole if gb > top}
+    assert beyond <= {note["text"] for note in shown["layout"]["annotations"]}
+    assert len(beyond) > 0
+
+
 def test_a_series_without_single_devices_says_why_it_has_no_shares() -> None:
     said = texts(show(PAGE, workload=BERT))
     assert "These runs do not separate the interconnect from overhead." in said
+
+
+CARDS = {
+    "shares": "Shares of work on samples, overhead and interconnect",
+    "crossover": "Global batch from which each device count is faster",
+    "uneven": "Synchronous and asynchronous training by device count",
+    "split": "Memory, bubble and communication of every cut",
+}
+"""Words of the table of each further answer."""
+
+
+def test_a_link_opens_the_tables_of_the_further_answers_that_it_names() -> None:
+    charts = len(show(PAGE).get("plotly_chart"))
+    for card, table in CARDS.items():
+        shown = show(PAGE, tables=card)
+        assert not shown.warning
+        assert any(table in frame.proto.alt for frame in shown.dataframe)
+        assert len(shown.get("plotly_chart")) == charts - 1
+    shown = show(PAGE, tables=list(CARDS))
+    assert shown.query_params["tables"] == list(CARDS)
+    assert len(shown.get("plotly_chart")) == charts - len(CARDS)
+    (warning,) = show(PAGE, tables="nothing").warning
+    assert "tables: “nothing” is no longer an option." in warning.value
 
 
 def test_the_slider_of_the_slow_worker_moves_the_answer() -> None:
@@ -144,6 +167,18 @@ def test_deadline_budget_and_price_are_in_the_link() -> None:
     assert not shown.warning
     assert "2 devices: the fewest that finish within" in texts(shown)
     assert "the fastest for at most 1.00 USD" in texts(shown)
+
+
+def test_limits_and_a_slow_link_are_answered_outside_the_folded_details_too() -> None:
+    question = {"deadline": "0.03", "budget": "1", "price": "5"}
+    shown = show(PAGE, **question)
+    folded = "\n".join(str(m.value) for box in shown.expander for m in box.markdown)
+    every = texts(shown)
+    for said in ("the fewest that finish within", "the fastest for at most"):
+        assert every.count(said) == folded.count(said) + 1 == 2
+    article = show(PAGE, workload=ARTICLE, batch="8")
+    assert texts(article).count("The interconnect is slow: with it") == 2
+    assert texts(article).count("Too small for this device: the host sets the pace") == 2
 
 
 def test_a_deadline_is_read_with_its_unit_and_one_that_is_none_is_named() -> None:

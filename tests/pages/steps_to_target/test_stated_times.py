@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.common.widgets import CHART_OR_TABLE
-from tests.pages.conftest import figure, on_tab, show, sound, texts
+from tests.pages.conftest import as_tables, figure, on_tab, show, sound, texts
 
 PAGE = "steps-to-target"
 LLAMA = "llama-3.1-8b-mlperf-c4-log-perplexity"
@@ -22,8 +21,7 @@ pytestmark = pytest.mark.usefixtures("library_pages")
 
 def table_with(shown: AppTest, column: str) -> Any:  # noqa: ANN401 - a frame of pandas
     """The first table with this column."""
-    shown.session_state[f"{PAGE}.stated_tabs"] = CHART_OR_TABLE["table"]
-    return next(d.value for d in on_tab(shown).dataframe if column in d.value)
+    return next(d.value for d in on_tab(as_tables(shown, "stated")).dataframe if column in d.value)
 
 
 def test_the_page_leads_with_the_fastest_and_a_typical_stated_time() -> None:

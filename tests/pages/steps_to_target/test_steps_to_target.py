@@ -10,16 +10,15 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.common.link import as_text, slug
-from pages.common.widgets import CHART_OR_TABLE
 from planner.convergence import targets_of
 from planner.core import Estimate
 from planner.runs import Trials, TrialSet, table_from_rows
 from planner.store import Store, queries
 from planner.throughput import curves_of
-from planner.time_to_target import Place, PlacedTimes, compare, goal_of, timings_of
+from planner.time_to_target import PlacedTimes, ReferenceSystem, compare, goal_of, timings_of
 from planner.time_to_target.sentences import answer_sentences, note_lines, notes_of
 from planner.time_to_target.tables import batch_rows, fit_rows
-from tests.pages.conftest import figure, lines, on_tab, show, sound, texts, unfold
+from tests.pages.conftest import as_tables, figure, lines, on_tab, show, sound, texts, unfold
 from tests.pages.test_stores import HOSTILE, step
 from tests.planner.made_trials import BATCHES, TARGET, sweep
 from tests.store.build import a_set, opened, row, sealed_table, together
@@ -47,7 +46,7 @@ def _own_times(store: Store, of: TrialSet, optimizer: str) -> PlacedTimes:
     workload = f"{of.subject} · {optimizer} · {of.precision}"
     timed = queries.timed_systems(store, workload)[0]
     [curve] = curves_of(queries.runs_of(store, workload, timed.pattern))
-    place = Place(system=curve.runs[0].system, workload=workload)
+    place = ReferenceSystem(system=curve.runs[0].system, workload=workload)
     return PlacedTimes(place=place, curve=curve.curve)
 
 
@@ -256,7 +255,9 @@ def test_step_times_of_the_same_network_and_data_are_the_usual_ones(own: Path) -
     of, trials = _first(mine)
     compared = compare(trials, TARGET, ["SGD"])
     [curve] = curves_of(queries.runs_of(mine, "Net · Data · SGD", "pattern not stated"))
-    here = PlacedTimes(place=Place(system="T4", workload="Net · Data · SGD"), curve=curve.curve)
+    here = PlacedTimes(
+        place=ReferenceSystem(system="T4", workload="Net · Data · SGD"), curve=curve.curve
+    )
     [least] = [t.least_s for t in timings_of(compared, {"SGD": here}).values()]
     assert fit_rows(compared, goal_of(of, trials, TARGET))[0]["optimizer"] == "SGD"
     assert isinstance(least, Estimate)
@@ -409,8 +410,7 @@ def test_networks_on_the_same_data_are_compared(alone: Path) -> None:
     assert "wide scales to the largest batch on Data with SGD to 2.5" in said
     assert "narrow needs the fewest steps at large batches: Smin is" in said
     assert set(lines(shown, 1)) == {"narrow", "wide"}
-    shown.session_state[f"{PAGE}.families_tabs"] = CHART_OR_TABLE["table"]
-    table = next(d.value for d in sound(shown.run()).dataframe if "Network" in d.value)
+    table = next(d.value for d in as_tables(shown, "families").dataframe if "Network" in d.value)
     assert list(table["Network"]) == ["narrow", "wide"]
     assert "Optimiser" not in table
 

@@ -149,6 +149,12 @@ def test_the_command_says_what_it_left_out(
     assert "first 10,000 rows" in err
 
 
+def test_a_link_of_explore_with_what_only_the_page_shows_is_answered(store: Store) -> None:
+    catalog = read_catalog(CATALOG).catalog
+    asked = {"view": ["pivot"], "tab": ["table"], "only_differences": ["on"]}
+    assert explore_answered(store, catalog, asked).problems == ()
+
+
 def test_the_command_reads_a_link_of_explore(
     store: Store, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from planner.capacity import Case, Job, Machine, RunTime
+from planner.capacity import Machine, MonthlyJob, RunTime, Simulation
 from planner.cost import DRAWS, Owned, Rental, likely, quantiles
 
 HOUR_S: Final = 3600.0
@@ -38,14 +38,14 @@ ALL: Final = (OWNED, BOUGHT, RESERVED, RENTED, SPOT)
 
 
 def case(
-    *jobs: Job, machines: tuple[Machine, ...] = ALL, hours: float = 10.0, months: int = 12,
+    *jobs: MonthlyJob, machines: tuple[Machine, ...] = ALL, hours: float = 10.0, months: int = 12,
     seed: int = 1, variation: float = 0.0, columns: int = 240,
-) -> Case:  # fmt: skip
+) -> Simulation:  # fmt: skip
     """Jobs of one duration on every machine."""
     work = np.full(DRAWS, hours * HOUR_S)
     time = RunTime(time=quantiles(work), work_s=work,
                    accelerators=8)  # fmt: skip
-    return Case(
+    return Simulation(
         jobs=jobs, machines=machines, months=months, seed=seed, variation=variation,
         times={(j.name, m.id): time for j in jobs for m in machines}, columns=columns,
     )  # fmt: skip

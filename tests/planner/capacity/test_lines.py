@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 import pytest
 
-from planner.capacity import CostLine, Fleet, Horizon, Job, Machine, RunTime, Stock, plan
+from planner.capacity import CostLine, Fleet, Horizon, Machine, MonthlyJob, RunTime, Stock, plan
 from planner.capacity._lines import SHARES, by_use, crossing, side_by_side
 from planner.core import Estimate, Refusal
 from planner.cost import DRAWS, quantiles
@@ -90,7 +90,7 @@ def test_lines_cross_where_the_first_stays_below(
 def test_golden_one_machine_at_20_per_cent_load_is_late_above_1_4_x_the_runs() -> None:
     """M/D/1, Erlang: P(wait <= t) = (1 - u) exp(u t/D) for t <= D; 5 % wait longer at u = 0.287."""
     assert (1.0 - 0.287) * math.exp(0.287) == pytest.approx(0.95, abs=1e-3)
-    job = Job(name="Hourly", network="x", runs_a_month=0.2 * 730.0, within_h=2.0)
+    job = MonthlyJob(name="Hourly", network="x", runs_a_month=0.2 * 730.0, within_h=2.0)
     fleet = Fleet(stocks=(Stock(machine="own"),), find=False)
     answer = plan(case(job, machines=(OWNED, RENTED), hours=1.0), fleet, Horizon(months=12))
     assert answer.keeps
@@ -104,7 +104,7 @@ def test_golden_one_machine_at_20_per_cent_load_is_late_above_1_4_x_the_runs() -
 
 def test_a_fifth_more_or_less_runs_move_a_rented_fleet_by_a_fifth() -> None:
     """5 % and 95 % of a demand within 20 % are 18 % below and above."""
-    job = Job(name="Fixed", network="x", runs_a_month=20.0)
+    job = MonthlyJob(name="Fixed", network="x", runs_a_month=20.0)
     fleet = Fleet(stocks=(Stock(machine="rent", count=9),), find=False)
     answer = plan(case(job, machines=(RENTED,)), fleet, Horizon(months=12))
     [runs] = answer.sensitivity
@@ -114,7 +114,9 @@ def test_a_fifth_more_or_less_runs_move_a_rented_fleet_by_a_fifth() -> None:
 
 
 def test_the_next_measurement_is_that_of_the_time_that_leaves_the_cost_most_open() -> None:
-    sure, open_ = (Job(name=name, network="x", runs_a_month=20.0) for name in ("Sure", "Open"))
+    sure, open_ = (
+        MonthlyJob(name=name, network="x", runs_a_month=20.0) for name in ("Sure", "Open")
+    )
     of = case(sure, open_, machines=(RENTED,), variation=0.05)
     draws = np.random.default_rng(1).standard_normal(DRAWS)
     times = {

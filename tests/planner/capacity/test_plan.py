@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from planner.capacity import (
-    Case,
     Fleet,
     Horizon,
-    Job,
     Machine,
-    Progress,
+    MonthlyJob,
+    PlanProgress,
     RunTime,
+    Simulation,
     Stock,
     plan,
 )
@@ -41,9 +41,11 @@ from tests.planner.capacity.made import (
     dearer,
 )
 
-FIXED = Job(name="Fixed", network="x", runs_a_month=20.0)
-FLEXIBLE = Job(name="Flexible", network="x", runs_a_month=90.0, within_h=24.0, interruptible=True)
-STRICT = Job(name="Strict", network="x", runs_a_month=60.0, within_h=15.0)
+FIXED = MonthlyJob(name="Fixed", network="x", runs_a_month=20.0)
+FLEXIBLE = MonthlyJob(
+    name="Flexible", network="x", runs_a_month=90.0, within_h=24.0, interruptible=True
+)
+STRICT = MonthlyJob(name="Strict", network="x", runs_a_month=60.0, within_h=15.0)
 MIXED = (Stock(machine="own"), Stock(machine="rent", count=2), Stock(machine="spot", count=2))
 
 
@@ -52,7 +54,7 @@ def _runs(simulated: Simulated) -> float:
     return float(simulated.counted.sum(axis=0).mean())
 
 
-def _cost(case_: Case, *stocks: Stock) -> float:
+def _cost(case_: Simulation, *stocks: Stock) -> float:
     return float(np.mean(spend(simulate(case_, stocks)).total))
 
 
@@ -260,7 +262,7 @@ KINDS = (
 )
 
 
-def _small_case(*jobs: Job, one: float, whole: float, quick: float) -> Case:
+def _small_case(*jobs: MonthlyJob, one: float, whole: float, quick: float) -> Simulation:
     """Small runs use one accelerator, others eight; B is quicker."""
     times = {}
     for job in jobs:
@@ -278,8 +280,8 @@ def _small_case(*jobs: Job, one: float, whole: float, quick: float) -> Case:
             times[job.name, machine.id] = RunTime(
                 time=quantiles(work), work_s=work, accelerators=1 if small else 8
             )
-    return Case(jobs=jobs, machines=KINDS, months=12, seed=1, variation=0.03, times=times,
-                columns=240)  # fmt: skip
+    return Simulation(jobs=jobs, machines=KINDS, months=12, seed=1, variation=0.03, times=times,
+                      columns=240)  # fmt: skip
 
 
 @each(
@@ -288,9 +290,9 @@ def _small_case(*jobs: Job, one: float, whole: float, quick: float) -> Case:
 )
 def test_no_fleet_of_all_small_ones_is_in_time_and_much_cheaper(small: float, whole: float) -> None:
     jobs = (
-        Job(name="Small", network="x", runs_a_month=small, within_h=8.0, interruptible=True,
-            accelerators=1),
-        Job(name="Whole", network="x", runs_a_month=whole, within_h=30.0),
+        MonthlyJob(name="Small", network="x", runs_a_month=small, within_h=8.0, interruptible=True,
+                   accelerators=1),
+        MonthlyJob(name="Whole", network="x", runs_a_month=whole, within_h=30.0),
     )  # fmt: skip
     case_ = _small_case(*jobs, one=2.0, whole=8.0, quick=0.6)
     found = cheapest(case_, Fleet(rent_most=4), Horizon(months=12))
@@ -327,7 +329,7 @@ def test_a_quarter_alone_is_simulated_as_in_the_whole() -> None:
 
 
 def test_a_search_says_what_it_does() -> None:
-    heard: list[Progress] = []
+    heard: list[PlanProgress] = []
     answer = plan(case(FLEXIBLE, STRICT), Fleet(rent_most=6), Horizon(months=12), tell=heard.append)
     words = [step.words for step in heard]
     assert any(w.startswith("Compared ") and "USD a month" in w for w in words)
@@ -340,7 +342,7 @@ def test_a_search_says_what_it_does() -> None:
 
 
 def test_a_first_answer_comes_before_any_fleet_is_compared() -> None:
-    heard: list[Progress] = []
+    heard: list[PlanProgress] = []
     answer = plan(case(FLEXIBLE, STRICT), Fleet(rent_most=6), Horizon(months=12), tell=heard.append)
     with_first = [n for n, said in enumerate(heard) if said.first is not None]
     assert with_first == [0]
@@ -356,7 +358,7 @@ def test_a_first_answer_comes_before_any_fleet_is_compared() -> None:
 
 
 def test_the_fleet_of_the_answer_is_there_before_it_is_compared_with_others() -> None:
-    heard: list[Progress] = []
+    heard: list[PlanProgress] = []
     answer = plan(case(FLEXIBLE, STRICT), Fleet(rent_most=6), Horizon(months=12), tell=heard.append)
     (found,) = [said.chosen for said in heard if said.chosen is not None]
     assert (found.fleet, found.tiles, found.keeps) == (answer.fleet, answer.tiles, answer.keeps)
@@ -378,7 +380,7 @@ def test_a_fleet_late_without_any_queue_is_not_simulated_where_another_is_in_tim
 
 
 def test_a_fleet_that_is_given_has_no_first_answer() -> None:
-    heard: list[Progress] = []
+    heard: list[PlanProgress] = []
     fleet = Fleet(stocks=(Stock(machine=case(FLEXIBLE).machines[0].id),), find=False)
     plan(case(FLEXIBLE), fleet, Horizon(months=12), tell=heard.append)
     assert heard

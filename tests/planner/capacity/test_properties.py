@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planner.capacity import STANDING, Case, Job, Machine, RunTime, Stock
+from planner.capacity import STANDING, Machine, MonthlyJob, RunTime, Simulation, Stock
 from planner.capacity._months import Simulated, simulate
 from planner.capacity._queue import NONE
 from planner.capacity._search import held_cost
@@ -22,23 +22,23 @@ FEW = settings(max_examples=25, deadline=None)
 
 
 @st.composite
-def jobs(draw: st.DrawFn) -> tuple[Job, ...]:
+def jobs(draw: st.DrawFn) -> tuple[MonthlyJob, ...]:
     """Jobs with any number of runs, deadlines, growth and interruptions."""
     return tuple(
-        Job(
-            name=f"Job {n}", network="x",
-            runs_a_month=draw(st.floats(0.0, 60.0)),
-            within_h=draw(st.none() | st.floats(1.0, 200.0)),
-            interruptible=draw(st.booleans()),
-            growth=draw(st.sampled_from([0.0, 0.05, -0.03])),
-            accelerators=draw(st.sampled_from([1, 2, 8])),
+        MonthlyJob(
+                   name=f"Job {n}", network="x",
+                   runs_a_month=draw(st.floats(0.0, 60.0)),
+                   within_h=draw(st.none() | st.floats(1.0, 200.0)),
+                   interruptible=draw(st.booleans()),
+                   growth=draw(st.sampled_from([0.0, 0.05, -0.03])),
+                   accelerators=draw(st.sampled_from([1, 2, 8])),
         )
         for n in range(draw(st.integers(1, 3)))
     )  # fmt: skip
 
 
 @st.composite
-def cases(draw: st.DrawFn) -> Case:
+def cases(draw: st.DrawFn) -> Simulation:
     """Jobs with their own time on every kind of machine, and few simulated months."""
     asked = draw(jobs())
     times = {}
@@ -47,9 +47,9 @@ def cases(draw: st.DrawFn) -> Case:
             work = np.full(DRAWS, draw(st.floats(0.2, 40.0)) * HOUR_S)
             times[job.name, machine.id] = RunTime(time=quantiles(work), work_s=work,
                                                   accelerators=job.accelerators or 8)  # fmt: skip
-    return Case(jobs=asked, machines=ALL, times=times, months=12, seed=draw(st.integers(1, 99)),
-                variation=draw(st.sampled_from([0.0, 0.2])), columns=1,
-                least_scenarios=2)  # fmt: skip
+    return Simulation(jobs=asked, machines=ALL, times=times, months=12,
+                      seed=draw(st.integers(1, 99)), columns=1, least_scenarios=2,
+                      variation=draw(st.sampled_from([0.0, 0.2])))  # fmt: skip
 
 
 FLEETS = st.lists(
@@ -58,7 +58,7 @@ FLEETS = st.lists(
 ).map(tuple)  # fmt: skip
 
 
-def _standing(case: Case, stocks: tuple[Stock, ...]) -> float:
+def _standing(case: Simulation, stocks: tuple[Stock, ...]) -> float:
     """What the standing machines of a fleet cost in a month, without any run."""
     machines = {m.id: m for m in case.machines}
     return sum(s.count * held_cost(machines[s.machine], case.months) / case.months for s in stocks
@@ -67,7 +67,7 @@ def _standing(case: Case, stocks: tuple[Stock, ...]) -> float:
 
 @FEW
 @given(case=cases(), stocks=FLEETS)
-def test_no_run_is_lost(case: Case, stocks: tuple[Stock, ...]) -> None:
+def test_no_run_is_lost(case: Simulation, stocks: tuple[Stock, ...]) -> None:
     simulated = simulate(case, stocks)
     served, load = simulated.served, simulated.load
     ones = np.ones(load.real.shape)
@@ -92,7 +92,7 @@ def _within(simulated: Simulated) -> Floats:
 @FEW
 @given(case=cases(), machine=st.sampled_from(ALL), count=st.integers(1, 3))
 def test_one_more_machine_of_the_kind_makes_no_run_later(
-    case: Case, machine: Machine, count: int
+    case: Simulation, machine: Machine, count: int
 ) -> None:
     """Of runs that take whole machines: smaller ones may block one another."""
     whole = tuple(replace(job, accelerators=8, interruptible=True) for job in case.jobs)
@@ -108,7 +108,7 @@ def test_one_more_machine_of_the_kind_makes_no_run_later(
 @FEW
 @given(case=cases(), stocks=FLEETS, factor=st.floats(1.0, 5.0), which=st.sampled_from(ALL))
 def test_a_higher_price_is_never_cheaper(
-    case: Case, stocks: tuple[Stock, ...], factor: float, which: Machine
+    case: Simulation, stocks: tuple[Stock, ...], factor: float, which: Machine
 ) -> None:
     """With the same machine for each run: a dearer one is not taken first."""
     higher = tuple(dearer(m, factor) if m.id == which.id else m for m in case.machines)
@@ -120,7 +120,9 @@ def test_a_higher_price_is_never_cheaper(
 
 @FEW
 @given(case=cases(), stocks=FLEETS)
-def test_no_jobs_cost_only_the_standing_machines(case: Case, stocks: tuple[Stock, ...]) -> None:
+def test_no_jobs_cost_only_the_standing_machines(
+    case: Simulation, stocks: tuple[Stock, ...]
+) -> None:
     idle = replace(case, jobs=tuple(replace(job, runs_a_month=0.0) for job in case.jobs))
     total = spend(simulate(idle, stocks)).total
     assert total == pytest.approx(np.full(total.shape, _standing(idle, stocks)), rel=1e-9)
@@ -129,9 +131,9 @@ def test_no_jobs_cost_only_the_standing_machines(case: Case, stocks: tuple[Stock
 
 
 def test_a_job_without_a_time_there_is_refused_and_not_lost() -> None:
-    job = Job(name="A", network="x", runs_a_month=10.0, within_h=5.0)
+    job = MonthlyJob(name="A", network="x", runs_a_month=10.0, within_h=5.0)
     none = RunTime(time=Refusal(reason="too large", measure_next=""))
-    case = Case(jobs=(job,), machines=ALL, times={("A", m.id): none for m in ALL}, months=12)
+    case = Simulation(jobs=(job,), machines=ALL, times={("A", m.id): none for m in ALL}, months=12)
     simulated = simulate(case, (Stock(machine="own"),))
     assert simulated.counted.sum() > 0
     assert simulated.served.late[simulated.counted].all()

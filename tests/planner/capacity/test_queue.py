@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy.special import gammainc
 
-from planner.capacity._queue import Load, Served, Work, Yard, arrivals, serve
+from planner.capacity._queue import JobWork, Load, Served, Yard, arrivals, serve
 from planner.core import Floats
 from tests.each import each
 
@@ -29,7 +29,7 @@ def _served(machines: int, load: float, *, exponential: bool, seed: int = 3) -> 
         draws = np.random.default_rng(seed + 1)
         runs = replace(runs, scatter=draws.standard_exponential(runs.arrival_h.shape))
     ones = np.ones((1, 1))
-    work = Work(
+    work = JobWork(
         plan_h=np.full((1, 1, COLUMNS), SERVICE_H), need=np.ones((1, 1), dtype=np.intp),
         rank=0.0 * ones, within_h=np.array([np.inf]), starts_h=np.zeros(1),
         interruptions_per_hour=np.zeros(1), lost_h=np.zeros(1),
@@ -107,9 +107,9 @@ def test_one_more_equal_machine_delays_no_run(*, exponential: bool, seed: int) -
     for machines in (1, 2, 5):
         load, few = _served(machines, 0.8, exponential=exponential, seed=seed)
         plan = np.full((1, 1, COLUMNS), SERVICE_H)
-        work = Work(plan_h=plan, need=np.ones((1, 1), dtype=np.intp), rank=np.zeros((1, 1)),
-                    within_h=np.array([np.inf]), starts_h=np.zeros(1),
-                    interruptions_per_hour=np.zeros(1), lost_h=np.zeros(1))  # fmt: skip
+        work = JobWork(plan_h=plan, need=np.ones((1, 1), dtype=np.intp), rank=np.zeros((1, 1)),
+                       within_h=np.array([np.inf]), starts_h=np.zeros(1),
+                       interruptions_per_hour=np.zeros(1), lost_h=np.zeros(1))  # fmt: skip
         more = machines + 1
         yard = Yard(kind=np.zeros(more, dtype=np.intp), slots=np.ones(more, dtype=np.intp),
                     opens_h=np.zeros((more, COLUMNS)))  # fmt: skip
@@ -119,9 +119,9 @@ def test_one_more_equal_machine_delays_no_run(*, exponential: bool, seed: int) -
 
 def test_parts_of_a_machine_wait_as_whole_machines_of_their_size() -> None:
     load, whole = _served(4, 0.8, exponential=True)
-    work = Work(plan_h=np.full((1, 1, COLUMNS), SERVICE_H), need=np.ones((1, 1), dtype=np.intp),
-                rank=np.zeros((1, 1)), within_h=np.array([np.inf]), starts_h=np.zeros(1),
-                interruptions_per_hour=np.zeros(1), lost_h=np.zeros(1))  # fmt: skip
+    work = JobWork(plan_h=np.full((1, 1, COLUMNS), SERVICE_H), need=np.ones((1, 1), dtype=np.intp),
+                   rank=np.zeros((1, 1)), within_h=np.array([np.inf]), starts_h=np.zeros(1),
+                   interruptions_per_hour=np.zeros(1), lost_h=np.zeros(1))  # fmt: skip
     yard = Yard(kind=np.zeros(1, dtype=np.intp), slots=np.array([4]),
                 opens_h=np.zeros((1, COLUMNS)))  # fmt: skip
     parts = serve(load, yard, work)

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from planner.answers import hardware_comparison, plain
-from planner.answers.comparison import Facts, Request
+from planner.answers.comparison import JobFacts, Request
 from planner.answers.comparison.question import answered
 from planner.catalog import Tariff
 from planner.compare import (
@@ -30,7 +30,7 @@ ROW = replace(TARIFF, customer="household", price_source_url=SOURCE)
 
 
 def _told(tariff: Tariff = ROW, assumed: Assumptions | None = None) -> Comparison:
-    facts = Facts(job=job(), catalog=replace(CATALOG, tariffs=(tariff,)))
+    facts = JobFacts(job=job(), catalog=replace(CATALOG, tariffs=(tariff,)))
     asked = Request(options=("own-plain",), country="XX", assumed=assumed or Assumptions())
     answer = answered(asked, facts, TODAY)
     assert answer.comparison is not None
@@ -92,7 +92,7 @@ def test_a_price_that_was_typed_wins_over_the_country() -> None:
 
 
 def test_a_price_that_was_typed_wins_be_it_the_usual_one() -> None:
-    facts = Facts(job=job(), catalog=replace(CATALOG, tariffs=(ROW,)))
+    facts = JobFacts(job=job(), catalog=replace(CATALOG, tariffs=(ROW,)))
     asked = Request(options=("own-plain",), country="XX", tariff_typed=True)
     answer = answered(asked, facts, TODAY).comparison
     assert answer is not None
@@ -103,7 +103,7 @@ def test_a_price_that_was_typed_wins_be_it_the_usual_one() -> None:
 
 def test_offers_without_a_rate_are_reported_and_with_the_rate_shown_they_count() -> None:
     euro = replace(CATALOG.offers[0], currency="VND", instance="dong")
-    facts = Facts(job=job(), catalog=replace(CATALOG, offers=(*CATALOG.offers, euro)))
+    facts = JobFacts(job=job(), catalog=replace(CATALOG, offers=(*CATALOG.offers, euro)))
     lacking = answered(Request(), facts, TODAY).comparison
     assert lacking is not None
     assert lacking.question.notes == ("One offer priced in VND is hidden. Set an exchange rate.",)
@@ -127,7 +127,7 @@ def test_remarks_name_cards_by_their_names_and_precision_once() -> None:
 
 def test_offers_in_a_currency_with_a_published_rate_are_compared() -> None:
     euro = replace(CATALOG.offers[0], currency="EUR", instance="euro")
-    facts = Facts(job=job(), catalog=replace(CATALOG, offers=(*CATALOG.offers, euro)))
+    facts = JobFacts(job=job(), catalog=replace(CATALOG, offers=(*CATALOG.offers, euro)))
     found = answered(Request(), facts, TODAY)
     assert found.comparison is not None
     assert not found.comparison.question.notes

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner.answers.comparison import Facts, Request
+from planner.answers.comparison import JobFacts, Request
 from planner.answers.comparison.question import answered
 from planner.compare import Entry, entry_of, entry_text, entry_words, wrong_in_form
 from tests.each import each
@@ -69,7 +69,7 @@ def test_a_price_in_another_currency_is_what_it_was_by_its_own_rate_or_that_whic
 
 def test_an_option_reports_its_price_as_it_was_quoted() -> None:
     texts = ("rent|plain|8|19.9|EUR|0.5", "buy|plain|1|5")
-    answer = answered(Request(entries=texts), Facts(job=job(), catalog=CATALOG), TODAY)
+    answer = answered(Request(entries=texts), JobFacts(job=job(), catalog=CATALOG), TODAY)
     prices = {c.id: c.price for c in answer.candidates if c.id.startswith("mine-")}
     rented = prices["mine-rent-plain-8-19.9-eur-0.5"]
     assert rented == "19.90 EUR/h (2.49 EUR/h each) without tax, own entry"
@@ -78,7 +78,7 @@ def test_an_option_reports_its_price_as_it_was_quoted() -> None:
 
 def test_the_price_of_several_is_shown_for_all_and_for_each() -> None:
     texts = ("rent|plain|8|30", "buy|plain|8|31250", "own|plain|8")
-    answer = answered(Request(entries=texts), Facts(job=job(), catalog=CATALOG), TODAY)
+    answer = answered(Request(entries=texts), JobFacts(job=job(), catalog=CATALOG), TODAY)
     prices = {c.id: c.price for c in answer.candidates if c.id.startswith("mine-")}
     assert prices["mine-rent-plain-8-30"] == "30.00 USD/h (3.75 USD/h each) without tax, own entry"
     assert (
@@ -93,7 +93,7 @@ def test_the_price_of_several_is_shown_for_all_and_for_each() -> None:
 
 def test_a_price_with_total_is_that_of_the_machine_and_an_older_link_means_what_it_did() -> None:
     texts = ("buy|plain|8|250000 total", "buy|plain|8|31250", "buy|plain|8|240000 total|EUR|0.96")
-    answer = answered(Request(entries=texts), Facts(job=job(), catalog=CATALOG), TODAY)
+    answer = answered(Request(entries=texts), JobFacts(job=job(), catalog=CATALOG), TODAY)
     mine = {c.id: c for c in answer.candidates if c.id.startswith("mine-")}
     prices = [c.owned.price_usd for c in mine.values() if c.owned]
     assert prices == pytest.approx([250_000.0, 250_000.0, 250_000.0])

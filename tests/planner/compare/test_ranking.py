@@ -16,9 +16,9 @@ from planner.compare import LIKELY_IN_TIME, better, chance_to_meet, sentence
 from planner.compare.evaluation import (
     DECIDED,
     Comparison,
-    Drawn,
     Limits,
     Row,
+    RowDraws,
     by_id,
     ranked,
     standing,
@@ -46,7 +46,7 @@ def made(name: str, time_s: Floats | float, cost: Floats | float) -> Row:
     """A made option that takes and costs this much in each draw."""
     times, costs = (np.broadcast_to(x, DRAWS).astype(np.float64) for x in (time_s, cost))
     first = _plain().rows[0]
-    drawn = Drawn(work_s=times, wall_s=times, cost=costs, to_pay=costs)
+    drawn = RowDraws(work_s=times, wall_s=times, cost=costs, to_pay=costs)
     one = called(replace(first.candidate, id=name), name)
     paid = quantiles(costs)
     return replace(
@@ -118,7 +118,7 @@ def test_a_group_that_begins_anew_is_tied_in_itself() -> None:
 def test_an_unknown_cost_has_no_probability_of_meeting_a_budget() -> None:
     assert chance_to_meet(LATE_HALF, SHORT) == pytest.approx(0.5)
     assert chance_to_meet(LATE_HALF, Limits()) is None
-    drawn = Drawn(work_s=np.ones(DRAWS), wall_s=np.ones(DRAWS), cost=None)
+    drawn = RowDraws(work_s=np.ones(DRAWS), wall_s=np.ones(DRAWS), cost=None)
     unknown = replace(SURE, drawn=drawn)
     assert chance_to_meet(unknown, replace(SHORT, budget_usd=1.0)) is None
     assert chance_to_meet(unknown, SHORT) == 1.0
@@ -131,7 +131,9 @@ def test_of_two_the_probabilities_to_be_cheapest_stand_as_better_does() -> None:
 
 
 def test_of_unknown_cost_an_option_stands_between_those_in_the_budget_and_those_above() -> None:
-    unknown = replace(NEVER, drawn=Drawn(work_s=np.ones(DRAWS), wall_s=np.ones(DRAWS), cost=None))
+    unknown = replace(
+        NEVER, drawn=RowDraws(work_s=np.ones(DRAWS), wall_s=np.ones(DRAWS), cost=None)
+    )
     limits = Limits(order="time", budget_usd=1.5)
     rows = [SURE, unknown, LATE_HALF]
     assert [standing(r, limits) for r in rows] == ["misses", "not known", "keeps"]

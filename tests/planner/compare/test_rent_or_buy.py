@@ -27,7 +27,9 @@ from planner.compare.evaluation import Comparison, Limits, Question
 from planner.compare.rent_or_buy import pays_back, rent_or_buy
 from planner.core import Estimate, Refusal
 from planner.cost import DOLLARS
+from planner.figures.frame import LIGHT_THEME
 from planner.job import Goal
+from planner.report import comparison_charts
 from tests.each import each
 from tests.planner.compare.made import CATALOG, TODAY, job, offer
 
@@ -114,6 +116,23 @@ def test_other_work_lowers_the_runs_from_which_on_buying_pays() -> None:
     assert isinstance(alone.use, Estimate)
     assert isinstance(shared.use, Estimate)
     assert _value(shared.use) == pytest.approx(_value(alone.use))
+
+
+@each("other", [0.0, 100.0])
+def test_the_lines_over_utilisation_cross_where_the_chart_says_that_buying_pays_off(
+    other: float,
+) -> None:
+    result = _told(replace(EXACT, other_hours_per_month=other))
+    found = rent_or_buy(result)
+    assert found is not None
+    chart, _ = comparison_charts.use(result, found, DOLLARS, LIGHT_THEME, by_use=True)
+    lines = {t["name"]: t for t in chart["data"] if len(t.get("x", ())) > 2 and "name" in t}
+    rent, buy = (lines[r.candidate.label] for r in (found.rent, found.buy))
+    assert rent["x"][0] > other / 730.0
+    assert rent["x"][-1] == pytest.approx(1.0)
+    crossed = np.flatnonzero(np.diff(np.sign(np.subtract(rent["y"], buy["y"]))))
+    (at,) = crossed
+    assert rent["x"][at] <= _value(found.use) <= rent["x"][at + 1]
 
 
 @settings(max_examples=25, deadline=None)

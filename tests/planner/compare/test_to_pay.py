@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planner.answers.comparison import Facts, Request, compare_parameters, option_rows
+from planner.answers.comparison import JobFacts, Request, compare_parameters, option_rows
 from planner.answers.comparison.question import answered
 from planner.compare import Assumptions, cost_bound, sentence
 from planner.compare.evaluation import Comparison, Limits, Row, by_id
@@ -33,7 +33,7 @@ def _told(*options: str, limits: Limits = Limits(), assumed: Assumptions = EXACT
     )
     entries = ("buy|plain|4|9000",) if any(o.startswith("mine") for o in options) else ()
     asked = Request(epochs=360, options=options, limits=limits, assumed=assumed, entries=entries)
-    result = answered(asked, Facts(job=job(), catalog=catalog), TODAY).comparison
+    result = answered(asked, JobFacts(job=job(), catalog=catalog), TODAY).comparison
     assert result is not None
     return result
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 from collections import defaultdict
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -17,9 +16,7 @@ from planner.core import Estimate, Refusal
 from planner.epochs import SESSION_SD, project, project_summary
 from planner.epochs.projection import later_epoch
 from planner.runs import EpochPrior
-
-if TYPE_CHECKING:
-    from planner.core import Floats
+from tests.planner.asking import ends
 
 EPOCHS = [145.5, 45.0, 46.0, 45.8]
 DATASET = Path(__file__).parents[4] / "shared" / "datasets" / "koshian2_tpu_benchmark"
@@ -43,10 +40,6 @@ def tpu_4096(epochs: int = 2000, **changes: object) -> Estimate:
     result = project_summary(epochs=epochs, **{**facts, **changes})  # type: ignore[arg-type]
     assert isinstance(result, Estimate)
     return result
-
-
-def ends(estimate: Estimate) -> Floats:
-    return np.array([estimate.value, estimate.low, estimate.high], dtype=float)
 
 
 def width(estimate: Estimate) -> float:

@@ -210,6 +210,16 @@ def test_of_many_points_a_sample_is_drawn_and_the_outermost_are_in_it() -> None:
 
 
 @pytest.mark.usefixtures("few_markers")
+def test_beside_boxes_half_as_many_points_are_drawn() -> None:
+    boxes = replace(ALL, x="accelerator", marks="box")
+    strip, box = (
+        points_of(RUNS, replace(boxes, marks=marks), chosen_runs(RUNS, {}))
+        for marks in ("strip", "box")
+    )
+    assert (strip.drawn.size, box.drawn.size) == (MOST, MOST // 2)
+
+
+@pytest.mark.usefixtures("few_markers")
 def test_lines_of_many_points_stay_whole() -> None:
     points = points_of(RUNS, replace(ALL, marks="lines"), chosen_runs(RUNS, {}))
     drawn = points.case[points.drawn]

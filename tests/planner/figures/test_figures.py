@@ -20,7 +20,7 @@ from planner.figures.frame import (
     LIGHT_THEME,
     TOOLS,
     Drawing,
-    Entry,
+    LegendEntry,
     Theme,
     rgba,
     slots,
@@ -51,9 +51,9 @@ def _throughput_line(flags: tuple[str, ...] = ("", "", "")) -> figures.Throughpu
     )  # fmt: skip
 
 
-def _points(batch: Floats, throughput: Floats, flags: tuple[str, ...]) -> figures.Points:
+def _points(batch: Floats, throughput: Floats, flags: tuple[str, ...]) -> figures.MeasuredPoints:
     off = np.resize([0.01, -0.02], batch.size)
-    return figures.Points(batch=batch, throughput=throughput, residuals=off, flags=flags)
+    return figures.MeasuredPoints(batch=batch, throughput=throughput, residuals=off, flags=flags)
 
 
 def _all(theme: Theme) -> list[go.Figure]:
@@ -179,7 +179,7 @@ def test_a_legend_in_one_column_begins_below_the_title_of_the_axis(
 ) -> None:
     """A telephone: the legend takes so much height that a share of the rest is little."""
     drawing = Drawing(LIGHT_THEME, height=height)
-    drawing.legend(*(Entry(words=f"{n}") for n in range(entries)))
+    drawing.legend(*(LegendEntry(words=f"{n}") for n in range(entries)))
     layout = drawing.figure()["layout"]
     margin = layout["margin"]
     inside = height - margin["t"] - margin["b"] - 20 * max(entries, 4) - 30

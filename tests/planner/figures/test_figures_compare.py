@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from planner import figures
 from planner.core import Basis
-from planner.figures._compare import Box, Cross, places
+from planner.figures import _compare
+from planner.figures._compare import Box, Cross, Screen, places
 from planner.figures.frame import DARK_THEME, LIGHT_THEME, Theme
 from tests.planner import charts
 
@@ -36,8 +37,8 @@ BOUGHT = replace(RENTED, label="Buy", short="Buy", slot=1, way="buy", value=300 
                  low=250 + 4 * RUNS, high=400 + 6 * RUNS)  # fmt: skip
 AXES = figures.UseAxes(x_title="runs a month", y_title="cost of a month (USD)", request=4.0,
                        request_words="4 asked", pays_off=(9.0, 7.0, 12.0))  # fmt: skip
-BARS = [figures.Bar(label="Time on <H100>", low=-10.0, high=8.0),
-        figures.Bar(label="Price", low=1.0, high=3.0)]  # fmt: skip
+BARS = [figures.TornadoBar(label="Time on <H100>", low=-10.0, high=8.0),
+        figures.TornadoBar(label="Price", low=1.0, high=3.0)]  # fmt: skip
 
 
 def _all(theme: Theme) -> list[go.Figure]:
@@ -140,15 +141,18 @@ def _cross(x: float, y: float, *reach: float) -> Cross:
                  low=HEIGHT * y - low, high=HEIGHT * y + high)  # fmt: skip
 
 
+def _screen(*crosses: Cross, wider: float = 1.0) -> Screen:
+    wide = [replace(c, x=wider * c.x, left=wider * c.left, right=wider * c.right) for c in crosses]
+    return Screen(width=wider * WIDTH, height=HEIGHT, crosses=wide)
+
+
 @given(st.lists(_SPOT, max_size=12))
 def test_no_name_lies_on_a_bar_a_marker_or_another_name(spots: list[tuple[float, ...]]) -> None:
-    from planner.figures import _compare as compare
-
     crosses = [_cross(*spot) for spot in spots]
     names = [f"Rent {n} x Card" for n in range(len(spots))]
-    found = places(names, crosses, WIDTH, HEIGHT)
+    found = places(names, [_screen(*crosses)])
     boxes = [
-        compare._box(name, cross, place.across, place.up, place.side)
+        _compare._box(name, cross, place)
         for name, cross, place in zip(names, crosses, found, strict=True)
         if place is not None
     ]
@@ -158,11 +162,23 @@ def test_no_name_lies_on_a_bar_a_marker_or_another_name(spots: list[tuple[float,
 
 
 def test_one_alone_always_finds_room_in_the_middle() -> None:
-    assert places(["Rent 1 x H100"], [_cross(0.5, 0.5, 1, 1, 1, 1)], WIDTH, HEIGHT) != [None]
+    assert places(["Rent 1 x H100"], [_screen(_cross(0.5, 0.5, 1, 1, 1, 1))]) != [None]
 
 
 def test_a_name_that_finds_no_room_is_left_out() -> None:
-    assert places(["x" * 100], [_cross(0.5, 0.5, 1, 1, 1, 1)], WIDTH, HEIGHT) == [None]
+    assert places(["x" * 100], [_screen(_cross(0.5, 0.5, 1, 1, 1, 1))]) == [None]
+
+
+def test_a_name_is_free_on_a_wide_screen_too_where_its_neighbours_are_elsewhere() -> None:
+    crosses = _cross(0.1, 0.5, 1, 1, 1, 1), _cross(0.2, 0.55, 0, 0, 1, 1)
+    narrow, wide = _screen(*crosses), _screen(*crosses, wider=2.5)
+    name = "Rent 1 x"
+    [first, _] = places([name, name], [narrow, wide])
+    assert first is not None
+    for screen in (narrow, wide):
+        taken = [box for cross in screen.crosses for box in cross.boxes()]
+        box = _compare._box(name, screen.crosses[0], first)
+        assert not any(box.meets(t) for t in taken)
 
 
 def test_boxes_that_only_touch_do_not_meet() -> None:

@@ -25,9 +25,9 @@ RIVAL = replace(OURS, label="power law", slot=4, value=8.2, low=8.2, high=24.0, 
 NONE = replace(RIVAL, label="exact", slot=2, value=0.0, low=np.nan, high=np.nan, faint=True)
 SCALE = figures.Scale(title="error (%)", unit="%", least=0.1)
 GRID = np.array([1.0, 2.0, 4.0, 8.0])
-SHARE = figures.Share(label="weak", short="weak", slot=0, x=GRID, largest=2.0,
-                      value=np.r_[100, 90, 80, np.nan], low=np.r_[100, 80, 60, np.nan],
-                      high=np.r_[100, 100, 99, np.nan])  # fmt: skip
+SHARE = figures.ShareLine(label="weak", short="weak", slot=0, x=GRID, largest=2.0,
+                          value=np.r_[100, 90, 80, np.nan], low=np.r_[100, 80, 60, np.nan],
+                          high=np.r_[100, 100, 99, np.nan])  # fmt: skip
 
 
 def _all(theme: Theme) -> list[go.Figure]:

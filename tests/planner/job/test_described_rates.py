@@ -26,6 +26,7 @@ from planner.job import (
 )
 from planner.job._times import IMAGE_JOB_SD, IMAGE_JOBS, LONG_RUN, LONG_RUNS
 from planner.job.rates import DescribedRate, described_rate
+from planner.networks import networks, operations_of
 from planner.store.catalog import read_catalog
 
 CATALOG = Path(__file__).parents[3] / "data" / "catalog"
@@ -52,6 +53,19 @@ def hours(card: str, count: int = 8, **changes: object) -> Estimate:
     return replace(total, **{  # type: ignore[arg-type]
         end: float(getattr(total, end)) / 3600.0 for end in ("value", "low", "high")
     })  # fmt: skip
+
+
+def test_a_named_network_with_windows_has_its_own_operations() -> None:
+    network = networks()["gpt-oss-120b"]
+    described = replace(
+        LLAMA, network=network.id, params=network.params, active_params=network.active_params,
+        tokens_per_sample=8192.0, family="moe", layers_width=network.layers_width,
+    )  # fmt: skip
+    counted = operations_of(network, tokens=8192.0)
+    assert counted is not None
+    assert job_described(described).train_flops_per_sample == pytest.approx(counted.model)
+    other = job_described(replace(described, layers_width=1e5)).train_flops_per_sample
+    assert other == pytest.approx((6 * 5.1e9 + 12 * 1e5 * 8192) * 8192)
 
 
 def test_llama_on_eight_h100_takes_what_published_runs_take() -> None:

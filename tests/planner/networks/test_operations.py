@@ -52,6 +52,20 @@ def test_a_mixture_of_experts_costs_its_active_parameters() -> None:
     assert result.model == pytest.approx(linear + 12 * 32 * 4096 * 4096 * 4096, rel=1e-3)
 
 
+def test_layers_with_a_window_see_at_most_twice_its_tokens() -> None:
+    # Of a causal sequence a token sees half in the mean, which counts in full; of a window all.
+    gpt_oss = named("GPT-OSS 120B")
+    assert gpt_oss.context(8192) == pytest.approx(0.5 * 8192 + 0.5 * (256 - 2), rel=1e-3)
+    assert gpt_oss.context(100) == 100
+    assert named("Gemma 3 12B").context(8192) < 3300 < named("Gemma 2 9B").context(8192)
+    assert named("Llama 3 8B").context(8192) == 8192
+    result = operations_of(gpt_oss, tokens=8192)
+    assert result is not None
+    layers_width = gpt_oss.layers_width or 0.0
+    assert result.attention == pytest.approx(12 * layers_width * gpt_oss.context(8192) * 8192)
+    assert "tokens seen" in result.formula
+
+
 def test_adapters_save_the_gradients_of_the_weights_and_nothing_of_the_attention() -> None:
     full = transformer_operations(8e9, 4096, layers_width=131072)
     for training in TRAININGS[1:]:

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from planner.people import ADMIN, CONTRIBUTOR, VIEWER, Rules, person_of, read_rules
+from planner.people import ADMIN, CONTRIBUTOR, VIEWER, RoleTable, person_of, read_rules
 from tests.each import each
 
 NOW = 1_000_000.0
-RULES = Rules(
+RULES = RoleTable(
     admins=frozenset({"platform", "ada@example.org"}), contributors=frozenset({"lab"}),
     blocked=frozenset({"eve@example.org", "sub:bad"}),
 )  # fmt: skip
@@ -68,7 +68,7 @@ def test_a_table_is_read_as_written(tmp_path: Path) -> None:
         1.0,
     )
     assert rules.problem == ""
-    assert read_rules(None) == Rules()
+    assert read_rules(None) == RoleTable()
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from typing import Final
 
 import pytest
 
+from planner.networks import layers_width_of
 from planner.published import (
     COLUMNS,
     Configuration,
@@ -22,7 +23,6 @@ from planner.published import (
     rows_of,
     workload_of,
 )
-from planner.published._named_workloads import layers_by_width
 from planner.store.catalog import read_catalog
 from tests.each import each
 
@@ -168,10 +168,29 @@ def test_images_per_second_are_read_and_milliseconds_of_a_step_too() -> None:
 
 def test_operations_of_a_decoder_are_6n_and_attention() -> None:
     found = _one(samples_per_s_total="8")
-    attention = 12.0 * layers_by_width(8e9) * 8192.0**2
+    attention = 12.0 * 32 * 4096 * 8192.0**2
     assert found.train_flops_per_sample == pytest.approx(6.0 * 8e9 * 8192.0 + attention)
-    assert layers_by_width(8e9) == pytest.approx(32 * 4096, rel=0.06)
-    assert layers_by_width(70e9) == pytest.approx(80 * 8192, rel=0.06)
+    other = _one(samples_per_s_total="8", model="Own net")
+    attention = 12.0 * layers_width_of(8e9) * 8192.0**2
+    assert other.train_flops_per_sample == pytest.approx(6.0 * 8e9 * 8192.0 + attention)
+
+
+def test_a_named_mixture_of_experts_has_its_own_parameters_and_layers() -> None:
+    found = _one(model="Qwen3 30B-A3B", family="moe", params="30000000000", seq_len="4096",
+                 tokens_per_s_per_device="20000")  # fmt: skip
+    assert found.active_params == pytest.approx(3.35e9)
+    assert found.layers_width == 48 * 32 * 128
+    assert found.train_flops_per_sample == pytest.approx(
+        (6.0 * 3.35e9 + 12.0 * found.layers_width * 4096.0) * 4096.0
+    )
+
+
+def test_layers_that_see_a_window_have_fewer_operations() -> None:
+    found = _one(model="GPT OSS 120B", family="moe", params="117000000000", seq_len="8192",
+                 tokens_per_s_per_device="9000")  # fmt: skip
+    every = 12.0 * 36 * 64 * 64 * 8192.0
+    attention = found.train_flops_per_sample / 8192.0 - 6.0 * 5.1e9
+    assert 0.5 < attention / every < 0.55
 
 
 def test_lora_has_two_thirds_of_the_operations_and_a_family_of_its_own() -> None:
@@ -186,10 +205,13 @@ def test_active_parameters_count_of_experts() -> None:
     named = _one(model="Qwen3 30B-A3B", family="moe", params="30000000000",
                  tokens_per_s_per_device="20000", seq_len="4096")  # fmt: skip
     assert named.family == "moe"
-    assert named.active_params == pytest.approx(3e9)
+    assert named.active_params == pytest.approx(3.35e9)
+    own = _one(model="Own 30B-A3B", family="moe", params="30000000000",
+               tokens_per_s_per_device="20000", seq_len="4096")  # fmt: skip
+    assert own.active_params == pytest.approx(3e9)
     mixtral = _one(model="Mixtral 8x7B", family="moe", params="", seq_len="4096",
                    tokens_per_s_per_device="5000")  # fmt: skip
-    assert mixtral.active_params == pytest.approx(12.9e9)
+    assert mixtral.active_params == pytest.approx(12.88e9, rel=1e-3)
 
 
 def test_experts_without_active_parameters_are_left_out_with_the_reason() -> None:
@@ -230,6 +252,36 @@ def test_stated_operations_may_be_multiply_adds_forward_or_training(stated: str)
 )
 def test_sources_agree_about_the_name_of_a_network(model: str, key: str) -> None:
     assert network_key(model) == key
+
+
+# -- machines -------------------------------------------------------------------------------------
+
+
+@each(
+    ("accelerator", "devices", "hosts", "machines"),
+    [
+        ("GB200", 144, 36, 2),  # hosts of 4 in racks of 72 with links between all
+        ("TPU v4", 512, 128, 2),
+        ("H100 80GB", 16, 2, 2),
+        ("H100 80GB", 16, 4, 4),  # hosts of 4 without links between them
+        ("H100 80GB", 16, "", 2),
+    ],
+)
+def test_hosts_of_a_rack_or_slice_are_no_machines(
+    accelerator: str, devices: int, hosts: int | str, machines: int
+) -> None:
+    found = _one(accelerator=accelerator, n_accelerators=str(devices), nodes=str(hosts),
+                 tokens_per_s_per_device="2500", precision="bf16")  # fmt: skip
+    assert found.nodes == machines
+
+
+def test_a_speed_of_the_data_loading_is_no_question() -> None:
+    row = {**RESNET, "source_id": "milabench_scaling", "global_batch": "256"}
+    loaded, left_out = _cleaned({**row, "samples_per_s_total": "2604"})
+    assert loaded == []
+    assert "data loading" in left_out[0]
+    alone, _ = _cleaned({**row, "model": "resnet50-noio", "samples_per_s_total": "4008"})
+    assert [c.network for c in alone] == ["resnet50"]
 
 
 # -- precision and peaks --------------------------------------------------------------------------

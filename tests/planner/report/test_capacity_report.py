@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from planner.capacity import Fleet, Horizon, Job, Stock, plan
+from planner.capacity import Fleet, Horizon, MonthlyJob, Stock, plan
 from planner.cost import Display
 from planner.report import capacity_page
 from tests.planner.capacity.made import BOUGHT, RENTED, case
 
-JOB = Job(name="Strict", network="x", runs_a_month=60.0, within_h=15.0)
+JOB = MonthlyJob(name="Strict", network="x", runs_a_month=60.0, within_h=15.0)
 TITLES = {
     "plan": "Cost over the plan",
     "use": "Rent or buy by utilisation",

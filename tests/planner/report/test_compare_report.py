@@ -6,10 +6,11 @@ import re
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 from html.parser import HTMLParser
+from zoneinfo import ZoneInfo
 
 import pytest
 
-from planner.answers.comparison import Answered, Facts, Request
+from planner.answers.comparison import Answered, JobFacts, Request
 from planner.answers.comparison.question import answered
 from planner.compare import ASSUMPTION_TEXTS, Assumptions, sentence
 from planner.compare.evaluation import Limits
@@ -26,7 +27,7 @@ from planner.report._page import (
 )
 from tests.planner.compare.made import CATALOG, OLD, RUN, TODAY, job, row
 
-FACTS = Facts(job=job(), catalog=CATALOG, library=library_of(CATALOG, [row(RUN)]))
+FACTS = JobFacts(job=job(), catalog=CATALOG, library=library_of(CATALOG, [row(RUN)]))
 LINK = "http://127.0.0.1:8501/compare?epochs=10&deadline=72"
 PNG = b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR" + b"\0" * 20
 HOSTILE = '<img src=x onerror=alert(1)>"><script>alert(2)</script>\u202e'
@@ -48,7 +49,7 @@ class _Read(HTMLParser):
         self.text += data
 
 
-def told(asked: Request | None = None, facts: Facts = FACTS) -> Answered:
+def told(asked: Request | None = None, facts: JobFacts = FACTS) -> Answered:
     return answered(asked or Request(epochs=10), facts, TODAY)
 
 
@@ -195,6 +196,13 @@ def test_the_options_that_keep_to_the_deadline_are_reported_with_its_date() -> N
     assert "Finish within 72 h: " in _seen(_Read(_page(told(asked))).text)
 
 
+def test_hours_over_a_change_of_clocks_end_in_the_new_time() -> None:
+    asked = Request(epochs=10, limits=Limits(deadline_s=24 * 3600.0))
+    begins = datetime(2026, 10, 24, 12, 0, tzinfo=ZoneInfo("Europe/Berlin"))
+    text = _seen(_Read(_page(told(asked), begins=begins)).text)
+    assert "Sun 25 Oct 2026, 11:00 CET" in text
+
+
 def test_the_job_is_reported_with_all_that_is_known_of_it() -> None:
     text = _seen(_Read(_page()).text)
     for line in ("The job", "Net · Data", "10 epochs", "Input pattern", "10,000", "1,000,000",
@@ -205,7 +213,9 @@ def test_the_job_is_reported_with_all_that_is_known_of_it() -> None:
         Described(name="LM", samples_per_epoch=5e4, params=7e9, tokens_per_sample=4096,
                   precision="bfloat16", optimizer="AdamW", batch=64)
     )  # fmt: skip
-    result = told(Request(epochs=1, options=told().chosen), Facts(job=described, catalog=CATALOG))
+    result = told(
+        Request(epochs=1, options=told().chosen), JobFacts(job=described, catalog=CATALOG)
+    )
     text = _seen(_Read(_page(result)).text)
     for line in ("50,000", "7,000,000,000 (7 billion)", "4,096", "bfloat16",
                  "AdamW", "64", "As described; not measured"):  # fmt: skip
@@ -284,7 +294,9 @@ def test_no_number_has_an_exponent_and_times_stay_on_one_line() -> None:
 def test_a_way_out_is_reported_once() -> None:
     large = job_described(Described(name="LM", samples_per_epoch=10, params=1e11, optimizer="Adam",
                                     tokens_per_sample=1, precision="float16"))  # fmt: skip
-    result = told(Request(epochs=1, options=told().chosen[:1]), Facts(job=large, catalog=CATALOG))
+    result = told(
+        Request(epochs=1, options=told().chosen[:1]), JobFacts(job=large, catalog=CATALOG)
+    )
     assert _Read(_page(result)).text.count("and shard over them") == 1
 
 
@@ -346,7 +358,7 @@ def test_only_web_addresses_become_links(address: str) -> None:
 
 def test_a_comparison_without_any_answer_is_a_page_too() -> None:
     heavy = replace(job(), measured=(), hardware={}, precision="int8")
-    result = told(Request(epochs=3, options=told().chosen), Facts(job=heavy, catalog=CATALOG))
+    result = told(Request(epochs=3, options=told().chosen), JobFacts(job=heavy, catalog=CATALOG))
     assert result.comparison is not None
     assert result.comparison.leader is None
     page = _page(result)

@@ -14,11 +14,12 @@ from numpy.typing import NDArray
 from planner.core import Estimate, Floats, Refusal, t_quantile
 from planner.fits import KAPPA as KAPPA_BATCH
 from planner.fits import SD0
-from planner.scaling import DOF, FADING, KAPPA, ScalingCurve, SpeedUp, fit_scaling, growth
+from planner.scaling import DOF, FADING, KAPPA, DeviceSpeedUp, ScalingCurve, fit_scaling, growth
 from planner.scaling._terms import GROWING
 from planner.scaling.answers import GROWTH_SD, Shares
 from planner.throughput import ThroughputCurve, fit_throughput
 from tests.each import each
+from tests.planner.asking import answer, refusal
 
 PLACES = ((1, 1), (2, 1), (4, 1), (2, 2), (4, 2), (8, 2))
 """Devices and nodes of the usual sweep."""
@@ -63,22 +64,12 @@ def noisy() -> ScalingCurve:
     return curve_of(STEP_S * (1.0 + NOISE))
 
 
-def answer(result: Estimate | Refusal | None) -> Estimate:
-    assert isinstance(result, Estimate)
-    return result
-
-
 def value(result: Estimate | Refusal | None) -> float:
     return float(np.asarray(answer(result).value))
 
 
-def refusal(result: object) -> Refusal:
-    assert isinstance(result, Refusal)
-    return result
-
-
-def speed_up(result: SpeedUp | Refusal) -> SpeedUp:
-    assert isinstance(result, SpeedUp)
+def speed_up(result: DeviceSpeedUp | Refusal) -> DeviceSpeedUp:
+    assert isinstance(result, DeviceSpeedUp)
     return result
 
 

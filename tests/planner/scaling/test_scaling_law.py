@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from planner.core import Estimate, Refusal, t_quantile
+from planner.core import Refusal, t_quantile
 from planner.fits import SD0
 from planner.scaling import DOF, ScalingCurve, fit_scaling
 from planner.scaling._terms import PUBLISHED, SHORT_S
+from tests.planner.asking import answer
 
 STRONG = ([64.0, 32.0, 16.0], [8, 16, 32], [1, 2, 4], [0.40, 0.24, 0.15])
 """One global batch of 512 on 8 to 32 devices: a published series has one batch per count."""
@@ -20,11 +21,6 @@ STRONG = ([64.0, 32.0, 16.0], [8, 16, 32], [1, 2, 4], [0.40, 0.24, 0.15])
 def curve() -> ScalingCurve:
     found = fit_scaling(*STRONG)
     assert isinstance(found, ScalingCurve)
-    return found
-
-
-def answer(found: object) -> Estimate:
-    assert isinstance(found, Estimate)
     return found
 
 

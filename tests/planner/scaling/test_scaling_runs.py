@@ -15,9 +15,9 @@ from planner.scaling import Scaled, growth, scaling_of
 from planner.scaling._runs import NO_POINTS
 from planner.throughput import curves_of
 from planner.time_to_target import (
-    Comparison,
+    BatchTiming,
+    OptimizerComparison,
     OptimizerCurve,
-    Timing,
     efficiency_sentence,
     minimum_time,
     way_rows,
@@ -216,7 +216,7 @@ def test_without_a_batch_that_both_curves_know_there_is_no_way() -> None:
 
 def test_the_small_table_has_the_fastest_and_the_cheapest_of_every_optimiser() -> None:
     curves: tuple[OptimizerCurve, ...] = (one(), replace(one(), optimizer="Adam"))
-    rows = way_rows(Comparison(target=0.1, curves=curves), {"SGD": scaled()})
+    rows = way_rows(OptimizerComparison(target=0.1, curves=curves), {"SGD": scaled()})
     assert [(r["optimizer"], r["best_by"]) for r in rows] == [
         ("SGD", "time"),
         ("SGD", "device-hours"),
@@ -226,7 +226,7 @@ def test_the_small_table_has_the_fastest_and_the_cheapest_of_every_optimiser() -
     assert float(fast["device_hours"] or 0) > float(cheap["device_hours"] or 0)
     assert cheap["strong_efficiency"] == cheap["weak_efficiency"] == 1.0
     refused = {"SGD": scaling_of(*swept((1,)), ALONE)}
-    assert way_rows(Comparison(target=0.1, curves=curves), refused) == []
+    assert way_rows(OptimizerComparison(target=0.1, curves=curves), refused) == []
 
 
 def test_the_sentence_of_efficiencies_names_their_kinds() -> None:
@@ -245,5 +245,5 @@ def test_without_several_devices_or_an_answer_nothing_is_said(devices: int) -> N
     [alone] = curves_of(swept((1,))[0])
     assert efficiency_sentence(scaled(), time_on(one(), alone.curve), 1) == ""
     assert efficiency_sentence(refusal, time_on(one(), alone.curve), devices) == ""
-    assert efficiency_sentence(scaled(), Timing(best=refusal, least_s=refusal), devices) == ""
+    assert efficiency_sentence(scaled(), BatchTiming(best=refusal, least_s=refusal), devices) == ""
     assert efficiency_sentence(None, None, devices) == ""

@@ -7,7 +7,7 @@ import pytest
 
 from planner.core import LEVEL, Estimate
 from planner.scaling import FADING, ScalingCurve, fit_scaling, growth
-from planner.scaling._terms import Growing, Places, fit_terms
+from planner.scaling._terms import Growing, StepPlaces, fit_terms
 from planner.scaling.fit import STEEP, STEEP_LINK, STEEP_SPARE
 
 BATCHES = [4.0, 8, 16, 24, 32, 64]
@@ -74,7 +74,7 @@ def test_the_devices_of_a_node_count_unless_all_clearly_do(grown: str, counted: 
 
 
 def test_one_device_a_node_is_a_link_without_growth() -> None:
-    places = Places(
+    places = StepPlaces(
         batch=np.full(3, 8.0), devices=np.array([1.0, 2, 3]), nodes=np.array([1.0, 2, 3]),
         mode=np.zeros(3, dtype=np.int64),
     )  # fmt: skip

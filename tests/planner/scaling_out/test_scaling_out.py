@@ -21,6 +21,7 @@ from planner.scaling_out import (
     Answer,
     Question,
     answer_of,
+    batch_grid,
     batch_text,
     host_share,
     link_ratio,
@@ -328,6 +329,53 @@ def test_a_measured_step_that_its_fit_misses_is_named() -> None:
     )
     assert outside(answer()) == ()
     assert "outside the fit" not in texts()
+
+
+def test_a_crossover_is_at_a_batch_that_the_devices_can_share() -> None:
+    found = answer(workload="u-net-2-d-float32")
+    [crossing] = [c for c in found.crossings if c.devices == 8 and not c.is_driver]
+    assert isinstance(crossing.batch, Estimate)
+    assert crossing.batch.ends == (8.0, 8.0, 8.0)
+    assert "8 devices are faster than 1 device from global batch 8 on. " in texts(
+        workload="u-net-2-d-float32"
+    )
+    for workload in list(scaling_out_workloads(library()))[::STEP]:
+        found = answer(workload=workload)
+        for c in found.crossings:
+            if isinstance(c.batch, Estimate):
+                measured = [p.batch for p in found.series.points if p.devices == c.devices]
+                assert float(c.batch.value) >= min([c.devices, *measured])
+
+
+def test_every_step_on_several_devices_has_workers() -> None:
+    for workload in ("bert-large-mlperf-wikipedia", "mlp-32-32-digits-sgd-float32"):
+        found = answer(workload=workload)
+        several = [r.devices for r in found.shown
+                   if r.devices > 1 and isinstance(r.step, Estimate)]  # fmt: skip
+        assert [u.devices for u in found.uneven] == several != []
+
+
+def test_no_law_reaches_beyond_devices_that_did_not_pay() -> None:
+    """Workers that wait 100 ms a step: 0.112 s on two, 0.134 s on four."""
+    found = answer(workload="mlp-32-32-digits-sgd-float32")
+    steps = {r.devices: r.step for r in found.shown}
+    assert isinstance(steps[2], Estimate)
+    assert isinstance(steps[4], Estimate)
+    assert float(steps[2].value) < float(steps[4].value)
+    refused = steps[8]
+    assert isinstance(refused, Refusal)
+    assert refused.reason.startswith("A sample takes longer on 4 devices than on 2")
+    asked_for = answer(workload="mlp-32-32-digits-sgd-float32", devices="8")
+    assert isinstance({r.devices: r.step for r in asked_for.shown}[8], Estimate)
+
+
+def test_a_chart_over_batches_is_drawn_where_all_crossovers_are_far_beyond_them() -> None:
+    found = answer(workload="stable-diffusion-2-mlperf-laion-400m",
+                   series="tpu-v5p-mlperf-4.1", driver="gb200-nvl72-186gb-mlperf-5.0")  # fmt: skip
+    batches = [float(c.batch.value) for c in found.crossings if isinstance(c.batch, Estimate)]
+    measured = [p.batch for s in (found.series, found.driver) if s for p in s.points]
+    assert min(batches) > 8.0 * max(measured)
+    assert batch_grid(found)[-1] == pytest.approx(max(*measured, *found.batches))
 
 
 def test_a_line_of_its_own_reaches_a_step_that_the_common_law_misses() -> None:

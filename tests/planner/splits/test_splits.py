@@ -9,7 +9,7 @@ import pytest
 from planner.answers._scaling_out import split_answered, split_out
 from planner.catalog import Accelerator, accelerator_named
 from planner.core import Problem, Refusal
-from planner.job import Job
+from planner.job import TIGHT, Job
 from planner.splits import (
     Cut,
     Split,
@@ -182,3 +182,14 @@ def test_one_stage_says_that_it_has_no_bubble_and_several_how_large_it_is() -> N
     several = split_sentences(JOB, card(), 64, [split(8, 2, 4)])
     assert "One stage: no bubble." not in several
     assert any(t.startswith("The bubble of 2 stages and 256 micro-batches is ") for t in several)
+
+
+def test_a_cut_that_nearly_fills_the_memory_says_that_it_is_an_estimate() -> None:
+    cut = split(8, 1, 8)
+    loose, tight = (
+        replace(cut, activation_bytes=share * cut.have_bytes - cut.state_bytes)
+        for share in (TIGHT - 0.01, 0.9)
+    )
+    warning = "That is 90 % of it, and an estimate: try this cut before you rely on it."
+    assert warning in split_sentences(JOB, card(), 64, [tight])
+    assert warning not in split_sentences(JOB, card(), 64, [loose])

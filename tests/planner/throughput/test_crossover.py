@@ -8,16 +8,8 @@ from numpy.testing import assert_allclose
 from planner.core import Floats
 from planner.throughput import crossover_batch, fit_throughput, published_curve
 from planner.throughput.crossover import VISIBLE
-from tests.planner.throughput.test_throughput import (
-    NOISE,
-    SWEEP,
-    answer,
-    curve_of,
-    ends,
-    law,
-    noisy,
-    refusal,
-)
+from tests.planner.asking import answer, ends, refusal
+from tests.planner.throughput.test_throughput import NOISE, SWEEP, curve_of, law, noisy
 
 
 def test_the_article_on_one_and_two_gpus_crosses_at_batch_50() -> None:

@@ -19,6 +19,7 @@ from planner.throughput import (
     published_curve,
 )
 from tests.each import each
+from tests.planner.asking import answer, ends, refusal
 
 if TYPE_CHECKING:
     from planner.core import Floats
@@ -39,20 +40,6 @@ def curve_of(batch: object, step_s: object) -> ThroughputCurve:
 
 def noisy(v0: float = 258.1, t: float = 0.054) -> ThroughputCurve:
     return curve_of(SWEEP, law(SWEEP, v0, t) * (1 + NOISE))
-
-
-def answer(result: Estimate | Refusal) -> Estimate:
-    assert isinstance(result, Estimate)
-    return result
-
-
-def ends(estimate: Estimate) -> Floats:
-    return np.array([estimate.value, estimate.low, estimate.high], dtype=float)
-
-
-def refusal(result: object) -> Refusal:
-    assert isinstance(result, Refusal)
-    return result
 
 
 def test_exact_steps_give_back_v0_and_t() -> None:

@@ -12,11 +12,11 @@ from planner.core import Estimate, Refusal
 from planner.runs import NO_OPTIMIZER
 from planner.throughput import SystemCurve
 from planner.time_to_target import (
-    Comparison,
-    Goal,
-    Place,
+    BatchTiming,
+    OptimizerComparison,
     PlacedTimes,
-    Timing,
+    ReferenceSystem,
+    TargetWords,
     caution_of,
     compare,
     goal_of,
@@ -32,27 +32,27 @@ from planner.time_to_target.sentences import (
 from tests.planner.made_trials import BATCHES, TARGET, set_of, sweep, trials
 from tests.planner.time_to_target.test_optimizer_curves import one, system
 
-GOAL = Goal(trained="Net on Data", target="2.5 % validation error")
-HERE = Place(system="T4", workload="Net · Data · SGD")
-THERE = Place(system="T4", workload="Other", stand_in="another workload")
+GOAL = TargetWords(trained="Net on Data", target="2.5 % validation error")
+HERE = ReferenceSystem(system="T4", workload="Net · Data · SGD")
+THERE = ReferenceSystem(system="T4", workload="Other", stand_in="another workload")
 
 
-def both(target: float = TARGET) -> Comparison:
+def both(target: float = TARGET) -> OptimizerComparison:
     records = [*sweep(), *sweep(optimizer="Adam", smin=50.0, bcrit=640.0)]
     return compare(trials(records), target, ["SGD", "Adam"])
 
 
-def fitted(samples: list[float], batch: tuple[int, ...] = BATCHES) -> Comparison:
+def fitted(samples: list[float], batch: tuple[int, ...] = BATCHES) -> OptimizerComparison:
     """One optimiser whose law goes through these samples to target."""
-    return Comparison(
+    return OptimizerComparison(
         target=TARGET, curves=(replace(one(), curve=fit_convergence(batch, samples)),)
     )
 
 
 def result(
-    of: Comparison,
+    of: OptimizerComparison,
     times: SystemCurve | None = None,
-    place: Place | None = None,
+    place: ReferenceSystem | None = None,
     *,
     own: bool = False,
 ) -> list[str]:
@@ -60,14 +60,16 @@ def result(
     return answer_sentences(of, GOAL, timings_of(of, here), here, own_times=own)
 
 
-def placed(of: Comparison, times: SystemCurve, place: Place = HERE) -> dict[str, PlacedTimes]:
+def placed(
+    of: OptimizerComparison, times: SystemCurve, place: ReferenceSystem = HERE
+) -> dict[str, PlacedTimes]:
     """The same step times for every optimiser."""
     return {c.optimizer: PlacedTimes(place=place, curve=times.curve) for c in of.curves}
 
 
-def timing(value: float, low: float, high: float) -> Timing:
+def timing(value: float, low: float, high: float) -> BatchTiming:
     best = Estimate(value=64.0, low=60.0, high=70.0)
-    return Timing(best=best, least_s=Estimate(value=value, low=low, high=high))
+    return BatchTiming(best=best, least_s=Estimate(value=value, low=low, high=high))
 
 
 # -- sentences -----------------------------------------------------------------------------------
@@ -165,7 +167,7 @@ def test_optimisers_refused_for_one_reason_share_a_sentence() -> None:
 def test_a_refused_optimiser_stands_behind_those_with_a_curve() -> None:
     curves = both().curves
     refused = replace(curves[0], curve=Refusal(reason="No.", measure_next="Measure."))
-    mixed = Comparison(target=TARGET, curves=(refused, curves[1]))
+    mixed = OptimizerComparison(target=TARGET, curves=(refused, curves[1]))
     first, second, _ = result(mixed)
     assert "with Adam to" in first
     assert second == "Net on Data with SGD to 2.5 % validation error: No. Measure."
@@ -188,7 +190,7 @@ def test_the_noise_scale_stands_beside_the_critical_batch_size() -> None:
     quiet = [r | {"gradient_noise_scale": None} for r in sweep()]
     silent = compare(trials(quiet), TARGET, ["SGD"])
     assert noise_sentence(silent) == "Gradient noise scale beside Bcrit: not measured."
-    mixed = Comparison(target=TARGET, curves=(both().curves[1], silent.curves[0]))
+    mixed = OptimizerComparison(target=TARGET, curves=(both().curves[1], silent.curves[0]))
     assert noise_sentence(mixed).endswith("(Bcrit): Adam 113 (640); SGD not measured (64).")
     assert noise_sentence(fitted([6400.0] * 5)).endswith("SGD 113 (no limit).")
 

@@ -9,7 +9,7 @@ import pytest
 
 from planner.core import Record
 from planner.throughput import SystemCurve, curves_of
-from planner.time_to_target import Comparison, OptimizerCurve, compare, timings_of
+from planner.time_to_target import OptimizerComparison, OptimizerCurve, compare, timings_of
 from planner.time_to_target.tables import (
     batch_rows,
     device_rows,
@@ -22,13 +22,13 @@ from tests.planner.time_to_target.test_convergence_sentences import GOAL, both, 
 from tests.planner.time_to_target.test_optimizer_curves import one, system
 
 
-def fits(of: Comparison, times: SystemCurve) -> list[Record]:
+def fits(of: OptimizerComparison, times: SystemCurve) -> list[Record]:
     """The rows with a best batch on T4."""
     here = placed(of, times)
     return fit_rows(of, GOAL, timings_of(of, here), here)
 
 
-def each(of: Comparison, times: SystemCurve) -> dict[str, SystemCurve]:
+def each(of: OptimizerComparison, times: SystemCurve) -> dict[str, SystemCurve]:
     """The same step times for every optimiser."""
     return {c.optimizer: times for c in of.curves}
 
@@ -108,5 +108,5 @@ def test_a_published_curve_gives_a_best_batch_without_interval() -> None:
 def test_an_empty_curve_makes_no_rows() -> None:
     empty: OptimizerCurve = replace(one(), batch=np.empty(0), seed_batch=np.empty(0),
                                     seed_steps=np.empty(0))  # fmt: skip
-    assert batch_rows(Comparison(target=TARGET, curves=(empty,))) == []
-    assert seed_rows(Comparison(target=TARGET, curves=(empty,))) == []
+    assert batch_rows(OptimizerComparison(target=TARGET, curves=(empty,))) == []
+    assert seed_rows(OptimizerComparison(target=TARGET, curves=(empty,))) == []

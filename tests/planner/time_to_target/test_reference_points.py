@@ -23,20 +23,20 @@ from planner.time_to_target import (
     read_points,
     summary_of,
 )
-from planner.time_to_target._reference import BENCHMARKS, Point, split_errors
+from planner.time_to_target._reference import BENCHMARKS, ReferenceList, split_errors
 
 IMAGENET = 1_281_167
 
 
 def point(
     batch: int, *values: float, name: str = "resnet", when: tuple[int, int] = (4, 0)
-) -> Point:
-    return Point(suite="training", round=when, benchmark=name, batch=batch, values=values)
+) -> ReferenceList:
+    return ReferenceList(suite="training", round=when, benchmark=name, batch=batch, values=values)
 
 
 def resnet(
     when: tuple[int, int] = (4, 0), smin: float = 900.0, bcrit: float = 45_000.0
-) -> list[Point]:
+) -> list[ReferenceList]:
     """Epochs of a known law at four batches, three seeds each."""
     return [
         point(b, *(smin * (b + bcrit) / IMAGENET * s for s in (0.98, 1.0, 1.03)), when=when)
@@ -44,7 +44,7 @@ def resnet(
     ]
 
 
-def only(points: list[Point]) -> Edition:
+def only(points: list[ReferenceList]) -> Edition:
     [[edition, *_]] = editions_of(points).values()
     return edition
 

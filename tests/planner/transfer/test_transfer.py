@@ -31,7 +31,7 @@ from planner.transfer._rungs import (
     FALLBACK_DOF,
     FALLBACK_SD,
     Evidence,
-    Prediction,
+    RungPrediction,
     calibrate,
     evidence_for,
     ladder,
@@ -39,6 +39,7 @@ from planner.transfer._rungs import (
     rank_of,
 )
 from tests.each import each
+from tests.planner.asking import ends
 
 OTHERS: Final = "workload on other cards"
 BENCHMARKS: Final = "benchmarks of the card"
@@ -106,10 +107,6 @@ def result(answer: Transferred | Refusal) -> Transferred:
 def refused(answer: Transferred | Refusal) -> Refusal:
     assert isinstance(answer, Refusal)
     return answer
-
-
-def ends(estimate: Estimate) -> Floats:
-    return np.array([estimate.value, estimate.low, estimate.high], dtype=np.float64)
 
 
 def half_width(answer: Transferred) -> float:
@@ -268,7 +265,7 @@ def test_a_hard_ridge_is_the_additive_model(monkeypatch: pytest.MonkeyPatch) -> 
 
 @each("predict", PREDICT)
 def test_every_cell_is_predicted_as_if_it_had_never_been_measured(
-    predict: Callable[[Library, Evidence], Prediction],
+    predict: Callable[[Library, Evidence], RungPrediction],
 ) -> None:
     log, speed = additive(scatter=0.2)
     sheets = sheets_of(speed)
@@ -293,7 +290,7 @@ def test_a_card_is_left_out_whole_by_the_data_sheet() -> None:
 
 @each("predict", PREDICT[:2])
 def test_a_workload_is_left_out_in_all_precisions(
-    predict: Callable[[Library, Evidence], Prediction],
+    predict: Callable[[Library, Evidence], RungPrediction],
 ) -> None:
     log, _ = additive(scatter=0.2)
     library = table(log)

@@ -29,10 +29,10 @@ from planner.transfer import (
     fit_library,
     transfer,
 )
-from planner.transfer._rungs import Evidence, Prediction, evidence_for, measured_half_width
+from planner.transfer._rungs import Evidence, RungPrediction, evidence_for, measured_half_width
 from tests.each import each
 
-Predict = Callable[[Library, Evidence], Prediction]
+Predict = Callable[[Library, Evidence], RungPrediction]
 
 DATASETS: Final = Path(__file__).parents[4] / "shared" / "datasets"
 TABLES: Final = DATASETS / "lambda_pytorch_benchmark"

@@ -15,21 +15,21 @@ from planner.runs import Row
 from planner.store.disk.sweeps import SweepStatus
 from runners.cluster.connection import Cluster, connected
 from runners.cluster.dispatch import Listener, Roster, Sweep, run
-from runners.cluster.nodes import Terms
+from runners.cluster.nodes import SweepTerms
 from runners.commands.cli import Stopper
 from runners.plan.cases import Case
 from runners.process.supervise import Stopped
-from runners.sweep.rows import Folder, done_in
+from runners.sweep.rows import SetFolder, done_in
 from tests.runners.stubs import HANG_S, book, case
 
 CHILD: Final = str(Path(__file__).parents[1] / "stub_child.py")
 """By its path: the nodes get a copy of the program without its tests."""
 
 
-def terms(tmp: Path, ends: dict[int, str], mark: str = "stub") -> Terms:
+def terms(tmp: Path, ends: dict[int, str], mark: str = "stub") -> SweepTerms:
     """Terms of a sweep whose children are stand-ins that end by their seed."""
     ways = json.dumps({str(seed): how for seed, how in ends.items()})
-    return Terms(
+    return SweepTerms(
         result_set="stub", licence="own", session_started_at="2026-03-01T12:00:00.123Z",
         git_describe="v1", pythons={}, timeout_s=HANG_S, memory_share=0.8,
         child=("-S", CHILD, mark, ways, str(tmp / "starts")),
@@ -56,7 +56,7 @@ def sweep(
     roster.first_reports(lambda _: None, listener.stop)
     known: dict[str, Any] = {
         "cases": cases, "done": done_in(place), "terms": terms(tmp, ends or {}, mark),
-        "destination": Folder(place),
+        "destination": SetFolder(place),
     }  # fmt: skip
     rows = run(Sweep(**known | changes), roster, journal, listener)
     return rows, seen

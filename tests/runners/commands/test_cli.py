@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,8 @@ from tests.fork_server import executable
 from tests.runners.stubs import HANG_S, bench, new_mark, orphans, starts
 from tests.store.build import folder
 
+pytestmark = pytest.mark.usefixtures("signals_as_they_were")
+
 SPEC = """
 title = "A stub sweep"
 epochs = 3
@@ -42,15 +44,6 @@ train_samples = 64
 batch = 32
 seed = [0, 1, 2]
 """
-
-
-@pytest.fixture(autouse=True)
-def signals_as_they_were() -> Iterator[None]:
-    """The command line asks to be told of signals; the tests' own process forgets that again."""
-    before = {n: signal.getsignal(n) for n in (signal.SIGINT, signal.SIGTERM)}
-    yield
-    for number, handler in before.items():
-        signal.signal(number, handler)
 
 
 @pytest.fixture

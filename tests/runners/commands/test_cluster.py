@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import io
-import signal
 import socket
 import sys
 import zipfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -19,6 +17,8 @@ from runners.plan.spec import SpecError
 from runners.process.supervise import ROOT
 from runners.sweep.context import read_context
 
+pytestmark = pytest.mark.usefixtures("signals_as_they_were")
+
 SPEC = """
 title = "On a V100"
 [[runs]]
@@ -27,14 +27,6 @@ dataset = "digits"
 batch = 32
 accelerator = "v100"
 """
-
-
-@pytest.fixture(autouse=True)
-def signals_as_they_were() -> Iterator[None]:
-    before = {n: signal.getsignal(n) for n in (signal.SIGINT, signal.SIGTERM)}
-    yield
-    for number, handler in before.items():
-        signal.signal(number, handler)
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import pytest
 
 from runners.child.samples.datasets import Orders
 from runners.converge import curves, measure
-from runners.converge.curves import Curve, Draw, Floats, Point, best_median, columns
+from runners.converge.curves import Curve, Draw, Floats, TrialPoint, best_median, columns
 from runners.converge.spec import Rates
 
 GRID = Rates(factor=2.0, count=3, widenings=2, widen_by=2)
@@ -63,7 +63,7 @@ def test_the_scale_along_a_path_is_the_mean_over_steps_and_not_that_of_its_start
 def _curve(*errors: float, rate: float = 0.1, seed: int = 0) -> Curve:
     curve = Curve.begin(rate, seed, target=0.1)
     for i, error in enumerate(errors, 1):
-        curve.evaluated(Point(step=4 * i, error=error, loss=error), training_loss=error)
+        curve.evaluated(TrialPoint(step=4 * i, error=error, loss=error), training_loss=error)
     return curve
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from runners.converge.spec import Optimizer, Plan, from_table, of_networks, read
+from runners.converge.spec import ConvergePlan, Optimizer, from_table, of_networks, read
 from runners.plan.spec import SWEEPS, SpecError
 from tests.runners.converge_stand_in import BODY
 
@@ -104,7 +104,7 @@ def test_more_batch_sizes_belong_to_the_same_set_but_another_target_does_not() -
     assert _plan().digest != from_table("sweep", {**BODY, "target": 0.1}).digest
 
 
-def _plan() -> Plan:
+def _plan() -> ConvergePlan:
     return from_table("sweep", BODY)
 
 

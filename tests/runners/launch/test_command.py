@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
@@ -23,13 +22,13 @@ from runners.plan.cases import Case
 from runners.plan.expand import Expanded
 from runners.plan.host import Python, placed
 from runners.plan.spec import SpecError
-from runners.process.supervise import ROOT, Ended, Limits, supervise
+from runners.process.supervise import ROOT, Ended, ProcessLimits, supervise
 from runners.sweep.measure import Bench, measure
 from tests.each import each
 from tests.faults.outcomes import FULL
 from tests.runners.launch.test_local import WORKER
 from tests.runners.networks import python
-from tests.runners.stubs import HANG_S, new_mark, orphans
+from tests.runners.stubs import HANG_S
 
 HOSTS: Final = ("a=127.0.0.1", "b=127.0.0.1")
 ENV: Final = Launcher(launcher="command", hosts=HOSTS, prefix="env HOST={host}")
@@ -37,18 +36,10 @@ SHELL: Final = replace(ENV, prefix='sh -c \'echo "Welcome to {host}"; "$@"\' sh'
 """A shell between launcher and worker that greets on standard output, as a login may."""
 
 
-@pytest.fixture
-def mark() -> Iterator[str]:
-    """An argument of every worker; no process has it when the test is over."""
-    text = new_mark()
-    yield text
-    assert orphans(text) == []
-
-
 def _ended(how: str, mark: str, launcher: Launcher, workers: int = 4) -> Ended:
     start = launcher.arguments(workers, server=False)
     command = [sys.executable, *start, "-c", WORKER, mark]
-    limits = Limits(timeout_s=HANG_S, memory_bytes=1 << 40)
+    limits = ProcessLimits(timeout_s=HANG_S, memory_bytes=1 << 40)
     return supervise(command, {"how": how}, dict(os.environ), limits)
 
 
@@ -89,7 +80,7 @@ def test_a_prefix_that_cannot_connect_ends_the_run(mark: str) -> None:
 def test_a_timeout_ends_the_workers_behind_a_shell(mark: str) -> None:
     start = SHELL.arguments(2, server=False)
     command = [sys.executable, *start, "-c", WORKER, mark]
-    limits = Limits(timeout_s=2.0, memory_bytes=1 << 40)
+    limits = ProcessLimits(timeout_s=2.0, memory_bytes=1 << 40)
     ended = supervise(command, {"how": "waits"}, dict(os.environ), limits)
     assert ended.status == "timeout"
 

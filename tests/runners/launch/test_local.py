@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
@@ -12,8 +11,8 @@ import pytest
 
 from runners.launch import LOCAL, SERVER
 from runners.launch.__main__ import addresses
-from runners.process.supervise import Ended, Limits, supervise
-from tests.runners.stubs import HANG_S, new_mark, orphans
+from runners.process.supervise import Ended, ProcessLimits, supervise
+from tests.runners.stubs import HANG_S
 
 WORKER: Final = """
 import json, os, signal, sys, time
@@ -37,17 +36,9 @@ send("timed")
 """
 
 
-@pytest.fixture
-def mark() -> Iterator[str]:
-    """An argument of every worker; no process has it when the test is over."""
-    text = new_mark()
-    yield text
-    assert orphans(text) == []
-
-
 def _ended(how: str, mark: str, workers: int = 3) -> Ended:
     command = [sys.executable, *LOCAL, str(workers), "-c", WORKER, mark]
-    limits = Limits(timeout_s=HANG_S, memory_bytes=1 << 40)
+    limits = ProcessLimits(timeout_s=HANG_S, memory_bytes=1 << 40)
     return supervise(command, {"how": how}, dict(os.environ), limits)
 
 
@@ -107,7 +98,7 @@ else:
 
 def _with_server(mark: str, request: dict[str, str]) -> Ended:
     command = [sys.executable, *LOCAL, SERVER, "2", "-c", CHIEF, mark]
-    limits = Limits(timeout_s=HANG_S, memory_bytes=1 << 40)
+    limits = ProcessLimits(timeout_s=HANG_S, memory_bytes=1 << 40)
     return supervise(command, request, dict(os.environ), limits)
 
 

@@ -17,7 +17,7 @@ from planner.runs import Row
 from planner.scaling import ring_traffic_bytes
 from planner.store.summaries import summaries
 from runners.commands import links
-from runners.commands.links import NotPossibleError, Pair, pair
+from runners.commands.links import LinkPair, NotPossibleError, pair
 from runners.plan.host import Python
 from runners.process.supervise import ROOT
 from tests.faults.outcomes import FULL
@@ -25,7 +25,7 @@ from tests.runners.networks import python
 
 
 @pytest.fixture
-def namespaces() -> Iterator[Pair]:
+def namespaces() -> Iterator[LinkPair]:
     """Two namespaces, or the reason why this machine has none."""
     try:
         with pair() as made:
@@ -54,7 +54,7 @@ def test_namespaces_are_deleted_after_an_error() -> None:
 
 @pytest.mark.skipif(not FULL, reason="`make links` and `make faults` run it")
 def test_a_link_of_100_mbit_s_limits_two_workers(
-    namespaces: Pair, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    namespaces: LinkPair, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("EPOCHWISE_STATE", str(tmp_path))
     here = Python(path=python("tensorflow"), python_version="3.11", versions={})
@@ -83,7 +83,7 @@ def test_a_link_of_100_mbit_s_limits_two_workers(
     assert body["error"] == pytest.approx(limited.predicted_s / limited.step_s - 1.0)
 
 
-def test_the_end_of_a_link_has_a_network_speed(namespaces: Pair) -> None:
+def test_the_end_of_a_link_has_a_network_speed(namespaces: LinkPair) -> None:
     """A veth pair states 10 Gbit/s, whatever tc lets through."""
     own = namespaces.addresses[0]
     program = f"from runners.machine.facts import network_speed; print(network_speed('{own}'))"
@@ -123,7 +123,7 @@ def test_without_the_rights_it_is_not_run_and_says_so() -> None:
 
 @pytest.mark.skipif(not FULL, reason="`make links` and `make faults` run it")
 def test_a_link_of_100_mbit_s_limits_the_updates_of_a_parameter_server(
-    namespaces: Pair, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    namespaces: LinkPair, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("EPOCHWISE_STATE", str(tmp_path))
     here = Python(path=python("tensorflow"), python_version="3.11", versions={})

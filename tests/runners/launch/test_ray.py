@@ -6,7 +6,6 @@ import importlib.util
 import os
 import sys
 import time
-from collections.abc import Iterator
 from typing import Any, Final
 
 import psutil
@@ -14,10 +13,10 @@ import pytest
 
 from runners.launch.launcher import Launcher
 from runners.plan.cases import Case
-from runners.process.supervise import Ended, Limits, Stopped, supervise
+from runners.process.supervise import Ended, ProcessLimits, Stopped, supervise
 from tests.faults.outcomes import FULL
 from tests.runners.launch.test_local import WORKER
-from tests.runners.stubs import HANG_S, new_mark, orphans
+from tests.runners.stubs import HANG_S
 
 pytestmark = pytest.mark.skipif(
     importlib.util.find_spec("ray") is None, reason="ray is not installed here"
@@ -29,14 +28,6 @@ CASE: Final = Case(
 )  # fmt: skip
 full = pytest.mark.skipif(not FULL, reason="`make faults` runs it")
 RAY: Final = Launcher(launcher="ray")
-
-
-@pytest.fixture
-def mark() -> Iterator[str]:
-    """An argument of every worker; no process has it when the test is over."""
-    text = new_mark()
-    yield text
-    assert orphans(text) == []
 
 
 SETTINGS: Final = {
@@ -56,7 +47,7 @@ def ended_by(how: str, mark: str, address: str = "", **hooks: Any) -> Ended:  # 
     """How a run of two workers of a stand-in ends."""
     start = RAY.arguments(2, server=False)
     command = [sys.executable, *start, "-c", WORKER, mark]
-    limits = Limits(timeout_s=3 * HANG_S, memory_bytes=1 << 40)
+    limits = ProcessLimits(timeout_s=3 * HANG_S, memory_bytes=1 << 40)
     return supervise(command, {"how": how}, environ(address), limits, **hooks)
 
 

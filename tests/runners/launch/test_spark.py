@@ -8,7 +8,6 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
@@ -22,10 +21,10 @@ from runners.launch.spark_stage import has_java
 from runners.plan.cases import Case
 from runners.plan.expand import Expanded
 from runners.plan.host import Python, placed
-from runners.process.supervise import Ended, Limits, Stopped, supervise
+from runners.process.supervise import Ended, ProcessLimits, Stopped, supervise
 from runners.sweep.measure import Bench, measure
 from tests.runners.launch.test_local import WORKER
-from tests.runners.stubs import HANG_S, new_mark, orphans
+from tests.runners.stubs import HANG_S
 
 needs_spark = pytest.mark.skipif(
     importlib.util.find_spec("pyspark") is None or shutil.which("java") is None,
@@ -37,14 +36,6 @@ CASE: Final = Case(
     devices=2,
 )  # fmt: skip
 SPARK: Final = Launcher(launcher="spark")
-
-
-@pytest.fixture
-def mark() -> Iterator[str]:
-    """An argument of every worker; no process has it when the test is over."""
-    text = new_mark()
-    yield text
-    assert orphans(text) == []
 
 
 def _environ(tmp_path: Path) -> dict[str, str]:
@@ -85,7 +76,7 @@ def test_a_run_on_two_executors_is_a_row(tmp_path: Path) -> None:
 def _ended(how: str, mark: str, tmp_path: Path, **hooks: Any) -> Ended:  # noqa: ANN401 - of the supervisor
     start = SPARK.arguments(2, server=False)
     command = [sys.executable, *start, "-c", WORKER, mark]
-    limits = Limits(timeout_s=10 * HANG_S, memory_bytes=1 << 40)
+    limits = ProcessLimits(timeout_s=10 * HANG_S, memory_bytes=1 << 40)
     return supervise(command, {"how": how}, _environ(tmp_path), limits, **hooks)
 
 
@@ -130,7 +121,7 @@ def test_a_driver_without_pyspark_says_what_to_install(tmp_path: Path) -> None:
     (bare / "__init__.py").write_text("raise ModuleNotFoundError('none', name='pyspark')\n")
     start = SPARK.arguments(2, server=False)
     environ = {**_environ(tmp_path), "PYTHONPATH": str(tmp_path)}
-    limits = Limits(timeout_s=10 * HANG_S, memory_bytes=1 << 40)
+    limits = ProcessLimits(timeout_s=10 * HANG_S, memory_bytes=1 << 40)
     ended = supervise([sys.executable, *start, "-c", WORKER], {"how": "ok"}, environ, limits)
     assert ended.status == "crashed"
     assert ended.reason
@@ -145,7 +136,7 @@ def _without_java(tmp_path: Path, java_home: Path) -> str | None:
     conf = "    def __getattr__(self, name): return lambda *_: self\n"
     (fake / "__init__.py").write_text(f"class SparkConf:\n{conf}class SparkContext:\n{started}")
     environ = {**_environ(tmp_path), "PYTHONPATH": str(tmp_path), "JAVA_HOME": str(java_home)}
-    limits = Limits(timeout_s=10 * HANG_S, memory_bytes=1 << 40)
+    limits = ProcessLimits(timeout_s=10 * HANG_S, memory_bytes=1 << 40)
     start = SPARK.arguments(2, server=False)
     ended = supervise([sys.executable, *start, "-c", WORKER], {"how": "ok"}, environ, limits)
     assert ended.status == "crashed"

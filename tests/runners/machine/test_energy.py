@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from runners.machine.energy import Energy, Meter
+from runners.machine.energy import Energy, EnergyMeter
 from tests.runners.fake_nvml import Card, FakeNvml
 
 UNKNOWN = Energy()
@@ -29,8 +29,8 @@ def rapl(root: Path, domain: str, name: str, uj: int, most_uj: int | None = None
     return folder / "energy_uj"
 
 
-def cpu_meter(sysfs: Path) -> Meter:
-    meter = Meter(sysfs=sysfs, clock=every_second())
+def cpu_meter(sysfs: Path) -> EnergyMeter:
+    meter = EnergyMeter(sysfs=sysfs, clock=every_second())
     meter.start()
     return meter
 
@@ -141,7 +141,7 @@ def test_a_counter_that_stands_still_is_unknown_and_not_zero(tmp_path: Path) -> 
 
 @pytest.mark.parametrize("device", ["cpu", "gpu", "tpu"])
 def test_a_machine_without_any_meter_reports_nothing(device: str, tmp_path: Path) -> None:
-    meter = Meter(device=device, visible="", sysfs=tmp_path)
+    meter = EnergyMeter(device=device, visible="", sysfs=tmp_path)
     assert meter.stop() == UNKNOWN, "not even started"
     meter.start()
     meter.poll()
@@ -149,7 +149,7 @@ def test_a_machine_without_any_meter_reports_nothing(device: str, tmp_path: Path
 
 
 def test_on_this_machine_it_reports_all_or_nothing() -> None:
-    meter = Meter()
+    meter = EnergyMeter()
     meter.start()
     meter.poll()
     result = meter.stop()
@@ -173,9 +173,9 @@ def test_a_meter_may_be_used_again(tmp_path: Path) -> None:
 # -- NVML: against a stand-in, because no card exists where these tests run ------------------------
 
 
-def gpu_meter(monkeypatch: pytest.MonkeyPatch, *cards: Card) -> Meter:
+def gpu_meter(monkeypatch: pytest.MonkeyPatch, *cards: Card) -> EnergyMeter:
     monkeypatch.setitem(sys.modules, "pynvml", FakeNvml(cards))
-    meter = Meter(device="gpu", clock=every_second())
+    meter = EnergyMeter(device="gpu", clock=every_second())
     meter.start()
     return meter
 
@@ -212,7 +212,7 @@ def test_without_a_counter_power_is_integrated(monkeypatch: pytest.MonkeyPatch) 
 def test_no_straight_line_is_drawn_over_a_long_silence(monkeypatch: pytest.MonkeyPatch) -> None:
     cards = FakeNvml([Card(powers=[0, 100_000, 100_000])])
     monkeypatch.setitem(sys.modules, "pynvml", cards)
-    meter = Meter(device="gpu", clock=iter([0.0, 3600.0]).__next__)
+    meter = EnergyMeter(device="gpu", clock=iter([0.0, 3600.0]).__next__)
     meter.start()
     assert meter.stop() == UNKNOWN
     assert cards.opened == 0
@@ -229,7 +229,7 @@ def test_the_processors_energy_is_never_taken_for_the_cards(
 ) -> None:
     counter = rapl(tmp_path, "intel-rapl:0", "package-0", 0)
     monkeypatch.setitem(sys.modules, "pynvml", FakeNvml([Card()]))
-    meter = Meter(device="gpu", sysfs=tmp_path, clock=every_second())
+    meter = EnergyMeter(device="gpu", sysfs=tmp_path, clock=every_second())
     meter.start()
     counter.write_text("1000000")
     assert meter.stop() == UNKNOWN

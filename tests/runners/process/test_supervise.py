@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,7 +21,7 @@ from runners.process.events import parse
 from runners.process.supervise import (
     ROOT,
     Ended,
-    Limits,
+    ProcessLimits,
     Stopped,
     classify,
     kernel_kills,
@@ -31,17 +30,9 @@ from runners.process.supervise import (
 from tests.each import each
 from tests.faults.outcomes import FULL
 from tests.runners.stub_child import GARBAGE
-from tests.runners.stubs import HANG_S, ended, marked, new_mark, orphans
+from tests.runners.stubs import HANG_S, ended, marked, orphans
 
 MEGABYTE = 1 << 20
-
-
-@pytest.fixture
-def mark() -> Iterator[str]:
-    """A mark that no process bears when the test is over."""
-    result = new_mark()
-    yield result
-    assert orphans(result) == []
 
 
 # -- every end has its name ----------------------------------------------------------------------
@@ -74,7 +65,9 @@ def test_every_end_is_reported_with_its_reason(
 
 
 def test_a_command_that_does_not_exist_is_a_crash_with_its_name(mark: str) -> None:
-    end = supervise(["/nowhere/python", mark], {}, {}, Limits(timeout_s=60, memory_bytes=1 << 40))
+    end = supervise(
+        ["/nowhere/python", mark], {}, {}, ProcessLimits(timeout_s=60, memory_bytes=1 << 40)
+    )
     assert end.status == "crashed"
     assert end.reason == "exit code 127: cannot start /nowhere/python: No such file or directory"
 
@@ -131,7 +124,7 @@ def test_what_a_child_does_beside_its_work_costs_neither_result_nor_supervisor(
 @pytest.mark.parametrize("end", ["os._exit(3)", "os.kill(os.getpid(), 9)"])
 def test_no_temporary_file_of_a_run_is_left_however_it_ends(tmp_path: Path, end: str) -> None:
     program = f"import os, tempfile; print(tempfile.mkstemp()[1], flush=True); {end}"
-    limits = Limits(timeout_s=HANG_S, memory_bytes=1 << 40)
+    limits = ProcessLimits(timeout_s=HANG_S, memory_bytes=1 << 40)
     result = supervise([sys.executable, "-c", program], {}, {"TMPDIR": str(tmp_path)}, limits)
     assert result.status in ("crashed", "killed")
     assert end.startswith("os.kill") or str(tmp_path) in str(result.reason)

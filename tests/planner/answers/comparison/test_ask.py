@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner.answers.comparison import Facts, Request, option_rows, source_rows
+from planner.answers.comparison import JobFacts, Request, option_rows, source_rows
 from planner.answers.comparison.question import answered, offered, offers_key
 from planner.compare import (
     ASSUMPTION_TEXTS,
@@ -25,11 +25,11 @@ from planner.core import Estimate
 from planner.job import Described, job_described, library_of
 from tests.planner.compare.made import CATALOG, RUN, TODAY, job, row
 
-FACTS = Facts(job=job(), catalog=CATALOG, library=library_of(CATALOG, [row(RUN)]))
+FACTS = JobFacts(job=job(), catalog=CATALOG, library=library_of(CATALOG, [row(RUN)]))
 RENT, TWICE = "rent-cloud-eu-1x-plain-on-demand", "rent-cloud-eu-1x-twice-on-demand"
 
 
-def _rows(asked: Request, facts: Facts = FACTS) -> list[dict[str, object]]:
+def _rows(asked: Request, facts: JobFacts = FACTS) -> list[dict[str, object]]:
     result = answered(asked, facts, TODAY).comparison
     assert result is not None
     return [dict(r) for r in option_rows(result)]
@@ -180,7 +180,7 @@ def test_what_does_not_fit_is_shown_with_the_way_out() -> None:
         Described(name="LM", samples_per_epoch=10, params=1e11, tokens_per_sample=1.0,
                   precision="float16", optimizer="Adam")
     )  # fmt: skip
-    rows = _rows(Request(options=(RENT,)), Facts(job=large, catalog=CATALOG))
+    rows = _rows(Request(options=(RENT,)), JobFacts(job=large, catalog=CATALOG))
     assert "Does not fit" in str(rows[0]["refused"])
     assert "shard" in str(rows[0]["way_out"])
     assert rows[0]["time_s"] is None
@@ -193,7 +193,7 @@ def test_a_condition_on_memory_leaves_time_and_rank_of_a_row_as_they_are() -> No
     )  # fmt: skip
     small = replace(network, optimizer="AdamW 8-bit")
     [warned], [fitting] = (
-        _rows(Request(options=(RENT,)), Facts(job=job_described(of), catalog=CATALOG))
+        _rows(Request(options=(RENT,)), JobFacts(job=job_described(of), catalog=CATALOG))
         for of in (network, small)
     )
     assert str(warned["memory"]).startswith("Fits only with 8-bit moments and no master weights: ")

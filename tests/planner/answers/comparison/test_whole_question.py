@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from planner.answers.comparison import Facts, Request, answered_whole, with_own
+from planner.answers.comparison import JobFacts, Request, answered_whole, with_own
 from planner.answers.comparison.question import answered
 from planner.core import parameter_of
 from tests.planner.compare.made import CATALOG, TODAY, job
 
-FACTS = Facts(job=job(), catalog=CATALOG)
+FACTS = JobFacts(job=job(), catalog=CATALOG)
 NAMED = answered(Request(), FACTS, TODAY).chosen[0]
 OWN = "rent|Plain|8|19.9"
 DONG = replace(CATALOG, offers=(*CATALOG.offers, replace(CATALOG.offers[0], currency="VND")))

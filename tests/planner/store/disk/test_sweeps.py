@@ -49,6 +49,22 @@ def _until(true: Callable[[], bool]) -> None:
         time.sleep(0.01)
 
 
+# -- facts of a status -------------------------------------------------------------------------
+
+
+def test_time_and_cost_run_until_the_end_of_a_sweep(tmp_path: Path) -> None:
+    running = result(tmp_path, started_at=1_000.0, cost_per_hour=36.0, planned=4, finished=1)
+    assert (running.left, running.share) == (3, 0.25)
+    assert running.measured_s(now=1_100.0) == 100.0
+    assert running.spent(now=1_100.0) == pytest.approx(1.0)
+    ended = replace(running, phase="stopped", ended_at=1_050.0)
+    assert ended.measured_s(now=9_999.0) == 50.0
+    assert replace(ended, phase="running").measured_s(now=1_100.0) == 100.0  # resumed
+    assert replace(running, started_at=None).spent(now=1_100.0) is None
+    assert replace(running, cost_per_hour=None).spent(now=1_100.0) is None
+    assert replace(running, planned=0).share == 0.0
+
+
 # -- on disk -----------------------------------------------------------------------------------
 
 

@@ -11,7 +11,7 @@ from planner.__main__ import main
 from planner.store import Store, commit_runs
 from planner.store.disk import mirrors
 from planner.store.disk.access import ACCESS, EVERYONE, OWNER, Access, Viewer, set_access
-from planner.store.disk.audit import AuditError, Entry, audit_folder, entries, record
+from planner.store.disk.audit import AuditEntry, AuditError, audit_folder, entries, record
 from planner.store.disk.bucket import Bucket, BucketError, Object
 from planner.store.disk.files import write_once
 from planner.store.disk.mirrors import mirror_of
@@ -161,7 +161,7 @@ def test_a_share_link_revoked_elsewhere_is_useless_at_once(two: tuple[Path, Path
     assert SHARES.checked(there, text) is None
 
 
-def _record(folder: Path, about: str) -> Entry:
+def _record(folder: Path, about: str) -> AuditEntry:
     return record(folder, who="ana", role="admin", via="page", what="add results", about=about)
 
 
@@ -169,8 +169,14 @@ def test_the_log_of_two_servers_is_one_and_says_what_was_changed(two: tuple[Path
     here, there = (audit_folder(place) for place in two)
     written = [_record(place, f"n {n}") for n, place in enumerate((here, there, here))]
     for place in (here, there):
-        assert [e.about for e in entries(place) if isinstance(e, Entry)] == ["n 0", "n 1", "n 2"]
-    assert [e.id for e in entries(here, 2) if isinstance(e, Entry)] == [e.id for e in written[1:]]
+        assert [e.about for e in entries(place) if isinstance(e, AuditEntry)] == [
+            "n 0",
+            "n 1",
+            "n 2",
+        ]
+    assert [e.id for e in entries(here, 2) if isinstance(e, AuditEntry)] == [
+        e.id for e in written[1:]
+    ]
     [path] = [p for p in there.glob("*/*.json") if written[0].id in p.read_text()]
     mirror = mirror_of(there)
     assert mirror is not None

@@ -50,7 +50,7 @@ TABLE_2 = {
 }
 TENTH_S = 0.05  # printed to 0.1 s: half a unit of the last digit
 SECOND_S = 0.5  # printed to the second
-DATASET = Path(__file__).parents[3] / "shared" / "datasets" / "koshian2_tpu_benchmark"
+DATASET = Path(__file__).parents[4] / "shared" / "datasets" / "koshian2_tpu_benchmark"
 
 
 def parse_hms(text: str) -> float:

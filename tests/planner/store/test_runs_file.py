@@ -456,7 +456,7 @@ def test_a_disk_without_room_leaves_files_waiting_and_says_so(
     results: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     free = [10**12]
-    monkeypatch.setattr(runs_file.Place, "free_bytes", lambda _: free[0])
+    monkeypatch.setattr(runs_file.HeldFolder, "free_bytes", lambda _: free[0])
     store = in_file(results)
     whole = answers(store)
     free[0] = 0

@@ -20,7 +20,7 @@ from planner.store.catalog import (
     remove_rows,
 )
 
-SHIPPED: Final = Path(__file__).resolve().parents[2] / "data" / "catalog"
+SHIPPED: Final = Path(__file__).resolve().parents[3] / "data" / "catalog"
 MINE: Final = Offer(
     provider="Me", region="cellar", instance="rack", accelerator="h100-sxm", accelerators=8,
     terms="on demand", price_per_hour=16.0, currency="EUR", source_url="https://example.com",

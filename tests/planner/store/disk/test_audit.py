@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from planner.store.disk import layers
-from planner.store.disk.audit import AuditError, Entry, entries, record
+from planner.store.disk.audit import AuditEntry, AuditError, entries, record
 from planner.store.disk.secrets import SHARES
 
 
-def _record(folder: Path, about: str) -> Entry:
+def _record(folder: Path, about: str) -> AuditEntry:
     return record(folder, who="ana", role="admin", via="page", what="add results", about=about)
 
 
@@ -20,7 +20,7 @@ def test_many_writers_lose_no_entry_and_none_is_torn(tmp_path: Path) -> None:
     with ThreadPoolExecutor(8) as pool:
         written = list(pool.map(lambda n: _record(tmp_path, f"n {n}"), range(200)))
     read = list(entries(tmp_path))
-    assert {e.id for e in written} == {e.id for e in read if isinstance(e, Entry)}
+    assert {e.id for e in written} == {e.id for e in read if isinstance(e, AuditEntry)}
     assert len(read) == 200
     assert list(tmp_path.rglob("*.tmp")) == []
 
@@ -33,7 +33,7 @@ def test_a_changed_or_cut_entry_is_named(tmp_path: Path) -> None:
         path.write_bytes(damaged)
         assert list(entries(tmp_path)) == [f"{path.parent.name}/{path.name}"]
     path.write_bytes(whole)
-    assert isinstance(next(entries(tmp_path)), Entry)
+    assert isinstance(next(entries(tmp_path)), AuditEntry)
 
 
 def test_hostile_texts_stay_one_line_in_one_file(tmp_path: Path) -> None:

@@ -98,7 +98,7 @@ def test_an_answer_heavier_than_the_limit_is_given_and_not_kept() -> None:
 
 def test_a_finished_answer_is_found_without_waiting() -> None:
     kept, begun, go = Kept(2), threading.Event(), threading.Event()
-    assert kept.found("a") is MISSING
+    assert kept.peek("a") is MISSING
 
     def slow() -> int:
         begun.set()
@@ -108,10 +108,10 @@ def test_a_finished_answer_is_found_without_waiting() -> None:
     thread = threading.Thread(target=lambda: kept.once("a", slow))
     thread.start()
     begun.wait(10.0)
-    assert kept.found("a") is MISSING
+    assert kept.peek("a") is MISSING
     go.set()
     thread.join()
-    assert kept.found("a") == 7
+    assert kept.peek("a") == 7
 
 
 def test_answers_about_all_runs_are_dropped_with_their_generation(tmp_path: Path) -> None:

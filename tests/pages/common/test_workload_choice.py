@@ -46,6 +46,8 @@ def test_a_kind_narrows_the_workloads_and_shows_its_first(many: Store, page: str
     assert named == [n for n in speech if page != "compare" or n in queries.trained(many)]
     assert len(named) >= 50
     assert str(box.value).startswith("whisper")
+    assert shown.query_params["kind"] == "Speech"
+    assert show(page, **shown.query_params).selectbox(key=f"{page}.kind").value == "Speech"
     sound(shown.selectbox(key=f"{page}.kind").set_value("All").run())
     assert shown.selectbox(key=f"{page}.workload").value == box.value
 

@@ -18,7 +18,7 @@ from planner.published import (
 )
 from tests.each import each
 
-LIBRARY: Final = Path(__file__).resolve().parents[3] / "shared" / "library"
+LIBRARY: Final = Path(__file__).resolve().parents[4] / "shared" / "library"
 HEADER: Final = "\t".join(COLUMNS)
 
 

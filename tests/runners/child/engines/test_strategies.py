@@ -276,9 +276,9 @@ def test_workers_are_placed_on_their_host_in_turn() -> None:
     assert found == [0, 1, 1, 1]
 
 
-def _workers(bench: Bench, index: int = 1) -> Iterator[psutil.Process]:
-    """One of the workers of a run; of a fork, the process that it ends with."""
-    task = f'"task": {{"type": "worker", "index": {index}}}'
+def _workers(bench: Bench, index: int | None = 1) -> Iterator[psutil.Process]:
+    """One of the workers of a run, or all; of a fork, the process that it ends with."""
+    task = '"task": {"type": "worker", "index": ' + ("" if index is None else f"{index}}}")
     for process in psutil.process_iter():
         with contextlib.suppress(psutil.Error):
             environ = process.environ()
@@ -310,7 +310,7 @@ def test_a_killed_worker_ends_a_synchronous_run_and_leaves_no_process(
     load = psutil.getloadavg()[0] / (psutil.cpu_count() or 1)
     assert lost_s < (LEAST_LOST_S if FULL or load < BUSY else BUSY_S), f"load a core: {load:.1f}"
     assert row["status"] == "peer_lost", row.get("status_reason")
-    assert list(_workers(bench)) == []
+    assert list(_workers(bench, None)) == []
 
 
 def test_an_asynchronous_run_goes_on_and_takes_its_restarted_worker_back(bench: Bench) -> None:

@@ -10,7 +10,7 @@ from planner.store import export, sql
 from tests.each import each
 from tests.trees import calls, nodes
 
-ROOT: Final = Path(__file__).resolve().parents[2]
+ROOT: Final = Path(__file__).resolve().parents[3]
 WRITERS: Final = {
     f"planner/store/{name}.py"
     for name in (

@@ -123,11 +123,11 @@ def test_samples_per_second_come_from_the_nearest_measurement(
 def test_totals_count_the_runs_and_name_the_newest(tmp_path: Path) -> None:
     later = datetime(2026, 4, 1, tzinfo=UTC)
     store = _store(tmp_path, row(recorded_at=later), *rows(2))
-    assert queries.totals(store) == queries.Totals(runs=3, newest=later)
+    assert queries.totals(store) == queries.RunCount(runs=3, newest=later)
 
 
 def test_totals_of_nothing_have_no_newest(tmp_path: Path) -> None:
-    assert queries.totals(_store(tmp_path)) == queries.Totals(runs=0, newest=None)
+    assert queries.totals(_store(tmp_path)) == queries.RunCount(runs=0, newest=None)
 
 
 def test_workloads_come_with_most_runs_first_and_without_failures(tmp_path: Path) -> None:

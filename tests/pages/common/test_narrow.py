@@ -13,7 +13,7 @@ from pages.explore import state
 from planner.figures import cards
 from planner.figures.frame import LIGHT_THEME
 from planner.store import Store, queries
-from tests.pages.conftest import show, sound, texts, unfold
+from tests.pages.conftest import as_tables, show, sound, texts, unfold
 
 
 def _cards(shown: AppTest) -> list[int]:
@@ -73,9 +73,8 @@ def test_rows_of_a_query_are_cards_up_to_a_number() -> None:
 
 @pytest.mark.parametrize("address", ["results", "explore"])
 def test_further_runs_of_a_list_are_cards_after_a_click(address: str) -> None:
-    shown = show(address, x="global_batch_size", y="samples_per_s") if address == "explore" else (
-        show(address)
-    )  # fmt: skip
+    axes = {"x": "global_batch_size", "y": "samples_per_s", "tab": "table"}
+    shown = show(address, **(axes if address == "explore" else {}))
     assert MOST_CARDS in _cards(shown)
     shown.button(f"{address}.cards.more_cards").click()
     sound(shown.run())
@@ -135,8 +134,11 @@ def test_a_chart_is_also_a_table(
         link = {"run": _run(store)}
     shown = show(address, **link)
     drawn = len(shown.get("plotly_chart"))
-    shown.session_state[f"{key}-tabs"] = CHART_OR_TABLE["table"]
-    sound(shown.run())
+    if f"{address}.tables" in shown.session_state:
+        as_tables(shown, key.rpartition(".")[2])
+    else:  # a card that no link knows
+        shown.session_state[f"{key}-tabs"] = CHART_OR_TABLE["table"]
+        sound(shown.run())
     assert len(shown.get("plotly_chart")) == drawn - 1
     [table] = [t.value for t in shown.dataframe if column in t.value.columns]
     assert len(table) > 1

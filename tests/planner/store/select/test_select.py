@@ -19,7 +19,7 @@ from planner.store.select import _child as child
 from planner.store.select import _worker as worker_module
 from planner.store.select._refusals import refused
 from tests.faults.outcomes import FULL
-from tests.store.test_walls import PROBES as WALLS
+from tests.planner.store.test_walls import PROBES as WALLS
 
 # ruff: noqa: S608 - statements of a test
 RUNS: Final = pa.table(

@@ -18,7 +18,7 @@ from planner.store import Store
 from planner.store.disk import layers
 from planner.store.disk.access import Access, Viewer, set_access
 from planner.store.disk.secrets import SHARES
-from planner.store.pushed import Pushed, PushError, keep
+from planner.store.pushed import PushError, PushRequest, keep
 from planner.store.sealed.result_set import NAME, ResultSet, new_set_text, read_set, set_text
 from tests.store.build import folder, ids, row, rows
 
@@ -27,7 +27,9 @@ TEAM = Access(groups=frozenset({"team"}))
 
 def _made(results: Path, *, old: bool = False, slug: str = "mine") -> ResultSet:
     """Make a set by a push; an old one as versions without ids made it."""
-    keep(results, Pushed(slug=slug, fields={"licence": "CC0", "source": "a lab"}, rows=(row(),)))
+    keep(
+        results, PushRequest(slug=slug, fields={"licence": "CC0", "source": "a lab"}, rows=(row(),))
+    )
     if old:
         (results / slug / NAME).write_text(set_text({"title": slug, "licence": "a", "source": "b"}))
     made, problem = read_set(results / slug, "yours")
@@ -50,7 +52,7 @@ def test_each_new_set_has_another_id(tmp_path: Path) -> None:
     assert len(made) == 3
 
 
-def _killed_before(write: int, results: Path, pushed: Pushed) -> bool:
+def _killed_before(write: int, results: Path, pushed: PushRequest) -> bool:
     """Push in a process that kills itself before that write; False if it ended before."""
     child = os.fork()
     if child == 0:
@@ -78,7 +80,9 @@ def test_a_set_has_its_id_from_its_first_run_on_also_after_a_kill_at_any_write(
     kills = 0
     for write in range(99):
         results = tmp_path / str(write)
-        pushed = Pushed(slug="mine", fields={"licence": "a", "source": "b"}, rows=tuple(rows(2)))
+        pushed = PushRequest(
+            slug="mine", fields={"licence": "a", "source": "b"}, rows=tuple(rows(2))
+        )
         killed = _killed_before(write, results, pushed)
         before, _ = read_set(results / "mine", "yours")
         assert before.id or not list((results / "mine").glob("[!.]*.parquet"))
@@ -97,7 +101,7 @@ def test_a_set_has_its_id_from_its_first_run_on_also_after_a_kill_at_any_write(
 
 
 def test_runs_that_are_refused_make_no_set(tmp_path: Path) -> None:
-    wrong = Pushed(slug="mine", fields={}, rows=(row(global_batch_size=-1),))
+    wrong = PushRequest(slug="mine", fields={}, rows=(row(global_batch_size=-1),))
     with pytest.raises(PushError):
         keep(tmp_path, wrong)
     assert not (tmp_path / "mine").exists()

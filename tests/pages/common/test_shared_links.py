@@ -98,3 +98,16 @@ def test_how_long_and_throughput_state_their_workload_systems_and_epochs() -> No
     link = shared(show("throughput"))
     assert {"workload", "patterns", "systems"} <= set(link)
     assert not _opened("throughput", link).warning
+
+
+@pytest.mark.parametrize(
+    ("page", "opened"),
+    [("compare", {"tables": "tornado"}), ("steps-to-target", {"tables": "families"}),
+     ("capacity", {"tables": "costs", "list": "jobs"}), ("scaling-out", {"tables": "crossover"})],
+)  # fmt: skip
+def test_the_open_tabs_of_further_answers_are_part_of_the_link(
+    page: str, opened: dict[str, str]
+) -> None:
+    shown = show(page, **opened)
+    assert not shown.warning
+    assert {n: shared(shown)[n] for n in opened} == {n: [v] for n, v in opened.items()}

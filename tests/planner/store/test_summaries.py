@@ -14,7 +14,7 @@ from planner.store.sealed.compact import compact_set
 from planner.store.summaries import summaries
 from tests.store.build import EPOCHS, a_set, row, rows
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 
 
 def test_a_summary_is_the_row_without_what_is_nested(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from planner.core import texts_of_link
 from tests.faults.outcomes import FULL
 from tests.fork_server import JAX, executable
 
-ROOT: Final = Path(__file__).parents[2]
+ROOT: Final = Path(__file__).parents[3]
 MINE: Final = """
 import keras
 from keras import layers

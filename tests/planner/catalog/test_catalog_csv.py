@@ -10,7 +10,7 @@ from planner.catalog import (
     LIMITS,
     TABLE_NAMES,
     TABLES,
-    Column,
+    CatalogColumn,
     Offer,
     catalog_page,
     csv_of,
@@ -72,7 +72,7 @@ def test_a_month_is_its_first_day() -> None:
 
 
 @given(st.text(max_size=300), st.sampled_from([c for t in TABLES.values() for c in t]))
-def test_any_text_in_any_column_is_a_value_or_a_sentence(text: str, column: Column) -> None:
+def test_any_text_in_any_column_is_a_value_or_a_sentence(text: str, column: CatalogColumn) -> None:
     try:
         cell_value(column, text)
     except CellError as error:

@@ -20,7 +20,7 @@ from runners.workloads import DATASETS
 from tests.each import each
 from tests.runners.networks import python
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[4]
 SYNTHETIC = [name for name, data in DATASETS.items() if data.synthetic]
 
 

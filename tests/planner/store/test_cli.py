@@ -14,7 +14,7 @@ from planner.store.__main__ import SHIPPED, main
 from tests.faults.outcomes import FULL
 from tests.store.build import a_set, folder, listed, row, rows
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 
 
 def said(capsys: pytest.CaptureFixture[str], *words: object) -> tuple[int, list[str]]:

@@ -18,7 +18,7 @@ from planner.published import (
 from planner.store.catalog import read_catalog
 from tests.each import each
 
-ROOT: Final = Path(__file__).resolve().parents[2]
+ROOT: Final = Path(__file__).resolve().parents[3]
 LIBRARY: Final = ROOT.parent / "shared" / "library"
 
 
