@@ -47,6 +47,18 @@ def api_page() -> str:
     return "\n".join([_BEGINNING, *(_address(a) for a in ADDRESSES), _PUSH])
 
 
+EXAMPLE: Final = """{
+  "set": {"slug": "mine", "title": "My runs", "licence": "CC0"},
+  "runs": [
+    {
+      "result_set": "mine", "status": "ok", "basis": "measured", "mode": "training",
+      "model": "ResNet-50", "dataset": "CIFAR-10", "system_name": "RTX 4090", "device_kind": "gpu",
+      "global_batch_size": 256, "train_samples": 50000, "samples_per_epoch": 50000,
+      "first_epoch_s": 21.9, "later_epoch_mean_s": 18.2, "epochs_measured": 5
+    }
+  ]
+}"""
+"""A body with the columns that a run needs, and those of its times."""
 _PUSH: Final = f"""## POST {PUSH}
 
 Add runs that another machine measured. `python -m runners push` is its client
@@ -56,8 +68,13 @@ Add runs that another machine measured. `python -m runners push` is its client
 curl -H "Authorization: Bearer $EPOCHWISE_TOKEN" -d @runs.json http://127.0.0.1:8501{PUSH}
 ```
 
-The body is JSON: `{{"set": {{"slug": "mine", "title": "..."}}, "runs": [{{"model": "mlp"}}]}}`,
-with the columns of [records.md](records.md). 200 means that every run is on disk. The same request
+The body is JSON, with the columns of [records.md](records.md):
+
+```json
+{EXAMPLE}
+```
+
+200 means that every run is on disk. The same request
 may be sent again: a run has one `run_id`, the hash of its identity, and is stored once. Other
 numbers under the same `run_id` are refused (409).
 

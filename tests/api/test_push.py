@@ -18,6 +18,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from api.__main__ import EXAMPLE
 from api.push import BURST, WRONG_BURST, Inbox, Push
 from api.routes import Rules, routes
 from planner.__main__ import main
@@ -84,6 +85,14 @@ def test_runs_are_stored_once_however_often_they_are_sent(client: Client, inbox:
     assert 'title = "Mine"' in (inbox.results / "mine" / "set.toml").read_text()
     shown = ask(client.app, "/api/v1/results").json
     assert {r["run_id"] for r in shown["rows"]} == set(first.json["run_ids"])
+
+
+def test_the_example_of_the_docs_is_stored(client: Client, inbox: Inbox) -> None:
+    answered = client.post(EXAMPLE.encode(), bearer(inbox))
+    assert (answered.status, answered.json["stored"]) == (200, 1)
+    [run] = ask(client.app, "/api/v1/results").json["rows"]
+    assert run["workload"].startswith("ResNet-50")
+    assert run["later_epoch_mean_s"] == 18.2
 
 
 def test_numbers_arrive_to_the_last_digit() -> None:
