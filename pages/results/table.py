@@ -151,13 +151,20 @@ def draw(
         widgets.as_text_table(drawn.values, alt, config, order)
 
 
+def _title(row: Mapping[str, Any]) -> str:
+    """Return the system of a run, with its batch where one is stated."""
+    if row["global_batch_size"] is None:
+        return str(row["system"])
+    return Text("{system} · batch {batch}", system=row["system"],
+                batch=_plain(row["global_batch_size"]))  # fmt: skip
+
+
 def _cards(drawn: DrawnTable, link: Link) -> list[figures.Card]:
     """Return the first runs of the page as cards, whose titles open them."""
     first = narrow.first_cards("results.cards", len(drawn.ids))
     return [
         figures.Card(
-            title=Text("{system} · batch {batch}", system=row["system"],
-                       batch=_plain(row["global_batch_size"])),
+            title=_title(row),
             values=tuple((_plain(row[name]), words) for name, words in _ON_CARDS.items()),
             end="suspect" if row[FLAG] == _MARK else "",
             note=row["workload"] or "",

@@ -149,8 +149,8 @@ def compared_lines(
     *, only_rents: bool = False,
 ) -> CostLines:  # fmt: skip
     """Return the lines of the fleet and its alternatives, with the break-even against renting."""
-    nothing = Refusal(reason="No fleet of rented machines meets the deadlines.",
-                      measure_next="Allow more rented machines.")  # fmt: skip
+    nothing = Refusal(reason="No fleet of rented machines was found to compare with.",
+                      measure_next="Choose Find it, or allow more rented machines.")  # fmt: skip
     if only_rents:  # no purchase to pay off
         nothing = Refusal(reason="The fleet rents all its machines.",
                           measure_next="Compare with the line of buying only.")  # fmt: skip

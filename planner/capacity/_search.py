@@ -67,9 +67,9 @@ def late_shares(simulated: Simulated, together: int = QUARTER) -> tuple[Floats, 
 
     `together` are the months that make a quarter.
     """
-    runs = simulated.by_job_and_month().sum(axis=2)
-    late = simulated.by_job_and_month(simulated.served.late).sum(axis=2)
-    # every scenario of a month has the same mean: a month counts with its runs
+    weights = simulated.scale  # a simulated window may be a part of its month
+    runs = (simulated.by_job_and_month() * weights).sum(axis=2)
+    late = (simulated.by_job_and_month(simulated.served.late) * weights).sum(axis=2)
     whole = _share(late.sum(axis=1), runs.sum(axis=1))
     quarter = simulated.case.at // together
     parts = [

@@ -23,7 +23,7 @@ from planner.capacity._answer import _chips
 from planner.capacity._lines import Course
 from planner.capacity._months import Simulated, part_of, simulate
 from planner.capacity._queue import NONE
-from planner.capacity._search import cheapest, compared_in, keeps
+from planner.capacity._search import cheapest, compared_in, keeps, late_shares
 from planner.capacity._spend import spend
 from planner.core import Refusal
 from planner.cost import DRAWS, Rental, quantiles
@@ -326,6 +326,19 @@ def test_a_quarter_alone_is_simulated_as_in_the_whole() -> None:
     assert np.array_equal(some.served.wait_h, every.served.wait_h[:runs, columns], equal_nan=True)
     assert np.array_equal(some.served.late, every.served.late[:runs, columns])
     assert spend(some).total == pytest.approx(spend(every).total[places])
+
+
+def test_the_late_share_of_all_runs_is_the_mean_of_the_jobs_by_their_runs() -> None:
+    """Of months with many runs a part is simulated: where demand grows, an ever smaller one."""
+    busy = replace(FLEXIBLE, runs_a_month=900.0, growth=0.1)
+    simulated = simulate(case(busy, STRICT), (Stock(machine="own", count=30),))
+    assert len(np.unique(simulated.scale)) > 6
+    runs = simulated.by_job_and_month() * simulated.scale
+    late = simulated.by_job_and_month(simulated.served.late) * simulated.scale
+    whole, worst = late_shares(simulated)
+    assert 0.05 < float(late.sum() / runs.sum()) < 0.95
+    assert float((whole * runs.sum(axis=(1, 2))).sum()) == pytest.approx(float(late.sum()))
+    assert (whole <= worst + 1e-12).all()
 
 
 def test_a_search_says_what_it_does() -> None:
