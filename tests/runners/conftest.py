@@ -20,7 +20,7 @@ def mark() -> Iterator[str]:
 
 @pytest.fixture
 def signals_as_they_were() -> Iterator[None]:
-    """The command line asks to be told of signals; the tests' own process forgets that again."""
+    """The commands install handlers of signals; those of the test process are put back."""
     before = {n: signal.getsignal(n) for n in (signal.SIGINT, signal.SIGTERM)}
     yield
     for number, handler in before.items():
