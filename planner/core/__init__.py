@@ -102,6 +102,7 @@ from planner.core.parameters import (
     Parameter,
     Problem,
     QueryTexts,
+    encoded,
     number_of,
     number_text,
     parsed,
@@ -111,6 +112,7 @@ from planner.core.parameters import (
     shown,
     text_of,
     texts_of_link,
+    texts_of_query,
     value_of,
     with_current_names,
 )

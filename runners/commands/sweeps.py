@@ -11,9 +11,8 @@ from dataclasses import asdict
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
-from urllib.parse import quote, urlencode
 
-from planner.core import Text, large, paragraph, plain, text_of
+from planner.core import Text, encoded, large, paragraph, plain, text_of
 from planner.networks import state_of
 from planner.store.disk.sweeps import Turn, condition, read_statuses, state_folder
 from planner.store.sealed.commit import CommitError
@@ -235,7 +234,7 @@ def compare_link(description: Description, args: argparse.Namespace) -> str:
         "precision": "bfloat16" if description["half"] else "float32",
     }  # fmt: skip
     pairs = [(name, text_of(value)) for name, value in values.items() if value is not None]
-    return f"{APP}/compare?{urlencode(pairs, quote_via=quote)}"
+    return f"{APP}/compare?{encoded(pairs)}"
 
 
 def _print(body: Description) -> None:
