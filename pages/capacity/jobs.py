@@ -27,8 +27,6 @@ from planner.capacity import MOST_JOBS
 from planner.core import Parameter, Text, number_text, parsed, sentence_case, text_of
 from planner.networks import networks
 
-FIRST: Final = "fine-tuning"
-"""The preset that a page without a question opens with."""
 _ALT: Final = "Jobs: a row for each kind of run, edited in place"
 _USUAL: Final = (
     "name", "network", "total_tokens", "epochs", "runs", "within", "accelerators", "interruptible",
@@ -53,13 +51,14 @@ _FILE: Final = "capacity.csv"
 _PROBLEMS: Final = "capacity.table-problems"
 MOST_PROBLEMS: Final = 8
 _BY_NAME: Final[Mapping[str, Parameter]] = {p.name: p for p in parameters.JOB}
+_PRESET: Final = next(p for p in parameters.CAPACITY if p.name == "preset")
 
 
 def draw(link: Link) -> list[str]:
     """Draw the card of the jobs; return the texts of finished ones."""
     texts = link.texts("jobs", MOST_JOBS)
     names = list(presets())
-    link.choice("preset", names, FIRST)
+    link.choice("preset", names, str(_PRESET.default))
     if not texts:
         texts = [job_text(j) for j in presets()[str(link.held("preset"))]]
     with st.container(border=True):
