@@ -515,6 +515,7 @@ def test_all_that_is_wrong_in_a_file_of_jobs_is_reported(capsys: Out, tmp_path: 
     assert code == 2
     assert "No such file" in errors
 
+
 def test_capacity_without_a_question_answers_the_example_of_its_page(capsys: Out) -> None:
     def query(*arguments: str) -> str:
         code, out, errors = _said(capsys, "capacity", *arguments, "--json")
