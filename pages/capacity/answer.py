@@ -13,6 +13,7 @@ from pages.capacity.state import PlanReply
 from pages.common import handout, narrow, tiles, widgets
 from pages.common.link import Link
 from planner import figures
+from planner.answers.capacity_jobs import jobs_csv
 from planner.capacity import CapacityAnswer
 from planner.core import Record, Text, csv_text
 from planner.cost import Display
@@ -71,7 +72,7 @@ def _maker(link: Link, of: PlanReply) -> handout.Make:
 def _files(of: PlanReply) -> list[widgets.File]:
     answer, display = of.answer, of.question.display
     named: Mapping[str, Callable[[], str]] = {
-        "Jobs": lambda: csv_text(plan.job_rows(answer)),
+        "Jobs": lambda: jobs_csv(of.question.jobs, plan.job_rows(answer)),
         "Fleet": lambda: csv_text(plan.fleet_rows(answer, display)),
         "Months": lambda: csv_text(plan.month_rows(answer, display)),
     }

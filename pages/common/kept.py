@@ -52,7 +52,6 @@ from planner.throughput import (
     SystemCurve,
     curves_of,
     systems_of,
-    systems_with_curves,
     usual_systems,
     with_step_times,
 )
@@ -256,9 +255,8 @@ def priors(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TimedSystems:
-    """The systems of a workload: with a curve, all, and the default ones; and its epoch size."""
+    """The systems of a workload: all, and the default ones; and its epoch size."""
 
-    with_curves: Sequence[str]
     names: Sequence[str]
     usual: Sequence[str]
     size: EpochSize
@@ -275,7 +273,6 @@ def curve_systems(shared: Store, workload: str, samples: float | None = None) ->
         size = epoch_size(runs, samples, stated_samples(shared, workload))
         timed = with_step_times(runs, size).runs
         return TimedSystems(
-            with_curves=systems_with_curves(timed),
             names=systems_of(timed),
             usual=usual_systems(timed),
             size=size,

@@ -342,10 +342,10 @@ def _chart_of(shared: Store, result_set: str) -> None:
     everything = kept.curves_of_set(shared, result_set)
     if not everything:
         return
-    chosen, systems = everything[:MOST_CURVES], [curve.runs[0].system for curve in everything]
+    chosen = everything[:MOST_CURVES]
     widgets.heading("Samples per second against batch size")
     narrow.chart_and_table(
-        figures.throughput(lines(chosen, systems, {}), widgets.theme(), log=True),
+        figures.throughput(lines(chosen, {}), widgets.theme(), log=True),
         f"measure.curve.{result_set}",
         " ".join(curve_sentence(curve) for curve in chosen),
     )

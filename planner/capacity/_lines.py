@@ -31,6 +31,7 @@ from planner.capacity._spend import (
     Spend,
     bought_at,
     energy_of,
+    monthly_capital,
     months_paid,
     spend,
     value_left,
@@ -47,6 +48,7 @@ from planner.cost import (
     cost_per_busy_hour,
     draw_record,
     energy_kwh,
+    expected,
     idle_energy_per_hour,
     likely,
     money,
@@ -101,7 +103,8 @@ def rough_course(case: Simulation, chosen: ChosenFleet) -> Course:
 
 def line_of(name: str, kind: Line | Literal["machine"], course: Course, problem: str) -> CostLine:
     """Return a line with its 90 % interval."""
-    low, middle, high = np.quantile(course.spent, (0.05, 0.5, 0.95), axis=1)
+    spent = expected(course.spent)
+    low, middle, high = (np.atleast_1d(end) for end in (spent.low, spent.value, spent.high))
     return CostLine(
         name=name,
         kind=kind,
@@ -109,8 +112,8 @@ def line_of(name: str, kind: Line | Literal["machine"], course: Course, problem:
         usd=tuple(map(float, middle)),
         low=tuple(map(float, low)),
         high=tuple(map(float, high)),
-        resale=float(np.median(course.left)),
-        net=float(np.median(course.spent[-1] - course.left)),
+        resale=float(np.mean(course.left)),
+        net=float(np.mean(course.total)),
         energy_kwh=course.energy_kwh,
         co2_kg=course.co2_kg,
         problem=problem,
@@ -120,9 +123,28 @@ def line_of(name: str, kind: Line | Literal["machine"], course: Course, problem:
 def crossing(first: Floats, other: Floats) -> Estimate | Refusal:
     """Return the month from which the first line stays at or below the other one.
 
+    The value is where the expected lines cross, as they are drawn; the ends are of all scenarios.
+
     Args:
         first: money spent, shape (months + 1, scenarios) [USD].
         other: the same of the alternative.
+    """
+    first, other = np.broadcast_arrays(first, other)
+    mean = float(_crossed(first.mean(axis=1)[:, None], other.mean(axis=1)[:, None])[0])
+    if np.isfinite(mean):
+        every = quantiles(_crossed(first, other))
+        return replace(every, value=mean, low=min(float(every.low), mean),
+                       high=max(float(every.high), mean))  # fmt: skip
+    return Refusal(
+        reason=Text("Renting only stays cheaper for all {months} months.", months=len(first) - 1),
+        measure_next="Plan more months, or more runs.",
+    )
+
+
+def _crossed(first: Floats, other: Floats) -> Floats:
+    """Return the month from which the first stays at or below the other, shape (scenarios,).
+
+    Infinite where it does not.
     """
     above = first > other * (1.0 + 1e-12)
     months = len(first) - 1
@@ -134,14 +156,7 @@ def crossing(first: Floats, other: Floats) -> Estimate | Refusal:
     rows = np.arange(first.shape[1])
     gap, next_gap = (first - other)[at, rows], (first - other)[at + 1, rows]
     part = np.divide(gap, gap - next_gap, out=np.ones(len(rows)), where=gap > next_gap)
-    month = np.where(above.any(axis=0) & ~above[-1], at + part, month)
-    estimate = quantiles(month)
-    if np.isfinite(float(estimate.value)):
-        return estimate
-    return Refusal(
-        reason=Text("Renting only stays cheaper for all {months} months.", months=months),
-        measure_next="Plan more months, or more runs.",
-    )
+    return np.where(above.any(axis=0) & ~above[-1], at + part, month)
 
 
 def compared_lines(
@@ -164,7 +179,7 @@ def compared_lines(
     if isinstance(even, Refusal) and own.net < rented.net:
         worth = money(own.resale, display)
         sentence = Text(
-            "The fleet costs less than renting only with its resale value of {worth}.", worth=worth
+            "With its resale value of {worth}, the fleet costs less than renting only.", worth=worth
         )
     return CostLines(title="Cost over the plan", lines=tuple(lines), break_even=even,
                      sentence=sentence)  # fmt: skip
@@ -298,7 +313,7 @@ def side_by_side(
         )
     elif bought_line.net < rented_line.net:
         sentence = Text(
-            "{bought} costs less than {rented} only with its resale value of {amount}.",
+            "With its resale value of {amount}, {bought} costs less than {rented}.",
             bought=bought_name,
             rented=rented_name,
             amount=money(bought_line.resale, display),
@@ -332,7 +347,9 @@ def _own_course(machine: Machine, months: int, utilisation: float) -> Course:
     kwh = float(energy_kwh(owned, busy * hours) + energy_kwh(waiting, idle * hours))
     grid = owned.kg_co2_per_kwh
     carbon = None if grid is None else kwh * float(likely(grid))
-    return Course(spent=spent, left=left, total=spent[-1] - left, energy_kwh=kwh, co2_kg=carbon,
+    lived = replace(drawn, life_years=likely(owned.life_years), residual_share=sold)
+    total = months * (monthly_capital(lived, months) + each)
+    return Course(spent=spent, left=left, total=total, energy_kwh=kwh, co2_kg=carbon,
                   keeps=True)  # fmt: skip
 
 

@@ -1,7 +1,7 @@
 """A month of jobs, the machines that do it, and the answer, as frozen records.
 
 Money is in US dollars without tax, times in seconds unless a name says hours, shares from 0 to 1.
-`Estimate`s are medians with 90 % intervals.
+`Estimate`s of money are expected values, others medians, with 90 % intervals.
 """
 
 from __future__ import annotations
@@ -253,8 +253,7 @@ class StockRow:
     """Machines of the answer.
 
     count: machines, or the most rented at the same time; `used` is the most that were busy.
-    cost_a_month, hours_a_month: mean over the horizon, median of the scenarios as that of the fleet
-        [USD/month, h/month].
+    cost_a_month, hours_a_month: expected; costs add up to that of the fleet [USD/month, h/month].
     utilisation: busy share of its hours; None of machines rented by the hour.
     """
 
@@ -357,10 +356,10 @@ class RentOrBuyByUse:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CostLine:
-    """Money spent until the end of each month, from 0 to the horizon [USD].
+    """Expected money spent until the end of each month, from 0 to the horizon [USD].
 
     resale: value of what is bought, at the end [USD]; it is not in the line.
-    net: the last point less that value [USD].
+    net: the cost of the plan: spent with interest, less that value [USD].
     energy_kwh, co2_kg: of own machines over the horizon; CO2 None where the grid is unknown.
     problem: why this line is not an answer, as "above the purchase limit"; "" otherwise.
     """

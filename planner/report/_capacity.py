@@ -227,22 +227,16 @@ def costs(answer: CapacityAnswer, display: Display, theme: Theme) -> ChartSpec:
 def side_by_side(answer: CapacityAnswer, display: Display, theme: Theme) -> ChartSpec:
     """Return money spent over the years on one machine of each kind."""
     lines = _few(answer.side_by_side)
-    slots = colours(answer, [x.name for x in lines])
+    slots = colours([x.name for x in lines])
     return figures.money_lines(
         [_line(x, slots[x.name], display) for x in lines], display.currency, theme,
         _month(answer.side_by_side),
     )  # fmt: skip
 
 
-def colours(answer: CapacityAnswer, labels: Sequence[str]) -> dict[str, int]:
+def colours(labels: Sequence[str]) -> dict[str, int]:
     """Return the colour slot of each machine by its label: its accelerator's hue, as elsewhere."""
-    curves = () if answer.rent_or_buy is None else answer.rent_or_buy.curves
-    every = [
-        *(label for month in answer.months for label in month.busy),
-        *(line.name for line in _few(answer.side_by_side)),
-        *(curve.machine for curve in curves),
-    ]
-    return figures.option_slots([(label, label) for label in labels], every)
+    return figures.option_slots([(label, label) for label in labels])
 
 
 def _few(lines: CostLines | None) -> Sequence[CostLine]:
@@ -281,7 +275,7 @@ def months(answer: CapacityAnswer, theme: Theme) -> ChartSpec:
     labels = list(dict.fromkeys(label for m in answer.months for label in m.busy))
     by_label = {s.machine.label: s.machine for s in answer.stocks}
     labels.sort(key=lambda label: _place(by_label.get(label)))
-    slots = colours(answer, labels)
+    slots = colours(labels)
     parts = [
         (_named(label, by_label.get(label)),
          np.array([m.busy.get(label, 0.0) for m in answer.months]), slots[label])
@@ -323,7 +317,7 @@ def by_use(answer: CapacityAnswer, display: Display, theme: Theme) -> ChartSpec:
         return figures.cost_by_use(np.array([0.0, 1.0]), [], display.currency, theme)
     where = of.break_even.ends if isinstance(of.break_even, Estimate) else None
     curves = of.curves[:MOST_LINES]
-    slots = colours(answer, [c.machine for c in curves])
+    slots = colours([c.machine for c in curves])
     lines = [
         figures.HourLine(label=c.machine, short=short(c.machine), slot=slots[c.machine],
                          value=np.array(c.usd_per_hour) * shown(1.0, display))

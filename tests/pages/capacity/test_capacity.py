@@ -7,9 +7,7 @@ from streamlit.testing.v1 import AppTest
 
 from pages.capacity.fleet import edited_lines
 from pages.capacity.jobs import edited_rows
-from planner import figures
 from planner.answers.capacity_jobs import line_of, line_text
-from planner.figures.frame import HUES, LIGHT_THEME
 from tests.pages.conftest import as_tables, figure, show, sound, texts, unfold
 
 JOB = (
@@ -75,27 +73,6 @@ def test_every_chart_of_the_cost_is_also_a_table(chart: str, key: str, head: str
     assert len(table) > 1
     assert len(table.columns) > 1
     assert table.notna().all(axis=None)
-
-
-@pytest.mark.parametrize("chart", ["machine", "use"])
-def test_an_accelerator_has_the_hue_that_other_pages_give_it(chart: str) -> None:
-    fleet = ["1 x buy|mi300x|8|180000 total", "3 x rent|mi300x|8|20", "2 x rent|h100-sxm|8|20"]
-    shown = show("capacity", **{**ENTERED, "fleet": fleet}, chart=chart)
-    hues = figures.system_slots(["MI300X", "H100"])
-    colours = {
-        key: {LIGHT_THEME.colour(hue + HUES * shade) for shade in range(3)}
-        for key, hue in hues.items()
-    }
-    drawn = [
-        (key, (trace.get("line") or trace["marker"])["color"])
-        for place in (0, 1)
-        for trace in figure(shown, place)["data"]
-        for key in hues
-        if key in trace.get("name", "") and trace.get("hoverinfo") != "skip"
-    ]
-    assert {key for key, _ in drawn} >= {"MI300X"}
-    for key, colour in drawn:
-        assert colour in colours[key], key
 
 
 def test_an_unfinished_row_is_left_out_and_said() -> None:
