@@ -236,6 +236,7 @@ class JobRow:
 
     job: str
     words: str
+    standing: str | None
     time: Estimate | Refusal
     machine: str
     accelerators: int

@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import Any, Final
 
 from planner.core import Text
+from planner.core.slugs import UNOFFICIAL
 from planner.importers.formats import SourceError
 from planner.runs import CheckedRun, RecordError, complete, table_from_rows
 from planner.store.disk.files import write_once
 from planner.store.disk.folders import Folder
 from planner.store.sealed.commit import commit_table, compact_name, compared, refuse_contradictions
-from planner.store.sealed.result_set import NAME, UNOFFICIAL, new_set_text
+from planner.store.sealed.result_set import NAME, new_set_text
 from planner.suspects import by_run, suspects
 
 _PLACE: Final = re.compile(

@@ -200,6 +200,12 @@ class Answer:
     best_in_budget: CountAnswer | None
 
     @property
+    def standing(self) -> str | None:
+        """The standing of the runs: "unofficial" where those of one of both series are."""
+        both = (self.series, *([self.driver] if self.driver else []))
+        return next((s for x in both if (s := x.runs[0].standing)), None)
+
+    @property
     def shown(self) -> tuple[CountAnswer, ...]:
         """The rows of the headline's batch, fewest devices first."""
         return self.at(self.batches[-1])

@@ -13,13 +13,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from planner.core import csv_text
-from planner.core.slugs import slug
+from planner.core.slugs import BADGE, slug
 from planner.runs import ARROW_SCHEMA, NESTED, Row, as_current
 from planner.store import sql
 from planner.store.reader import Store
 from planner.store.sealed.accept import accepted
 from planner.store.sealed.commit import compact_name, write_parquet
-from planner.store.sealed.result_set import FIELDS, NAME, UNOFFICIAL, ResultSet, set_text
+from planner.store.sealed.result_set import FIELDS, NAME, ResultSet, set_text
 from planner.store.sealed.seal import blank_seal, seal_bytes
 
 _DAY: Final = (1980, 1, 1, 0, 0, 0)
@@ -57,7 +57,7 @@ def set_zip(store: Store, of: ResultSet) -> bytes:
     parquet = io.BytesIO()
     write_parquet(parquet, table, blank_seal(table.to_pylist() if rows == 1 else rows))
     texts = {name: str(getattr(of, name)) for name in FIELDS if getattr(of, name)}
-    texts["title"] = of.title.removesuffix(f" ({UNOFFICIAL})")
+    texts["title"] = of.title.removesuffix(BADGE)
     flat = table.drop_columns(list(NESTED))
     filled = [n for n in flat.column_names if flat[n].null_count < rows]
     ids = table["run_id"].to_pylist()
