@@ -24,8 +24,8 @@ from tests.trees import nodes
 
 F_STRINGS: Final = 2
 """Sentences that are f-strings: an error of programmers and a key. It only goes down."""
-COMMANDS_F_STRINGS: Final = 7
-"""Those of `tests.sentences.COMMANDS`: names and notes in results, and a command."""
+RUNNERS_F_STRINGS: Final = 62
+"""Those of the runners: names and notes in results, and commands."""
 PIECES: Final = 59
 """Templates that are a part of a sentence. It only goes down."""
 SENTENCES: Final = frozenset(
@@ -96,8 +96,8 @@ def test_a_place_is_named_for_what_it_holds_and_not_for_its_turn() -> None:
 
 def test_ever_fewer_sentences_are_f_strings() -> None:
     assert len(sentences.f_strings()) <= F_STRINGS, "\n".join(sentences.f_strings())
-    of_commands = sentences.f_strings(sentences.COMMANDS)
-    assert len(of_commands) <= COMMANDS_F_STRINGS, "\n".join(of_commands)
+    of_runners = sentences.f_strings(sentences.RUNNERS)
+    assert len(of_runners) <= RUNNERS_F_STRINGS, "\n".join(of_runners)
 
 
 def test_ever_fewer_templates_are_pieces_of_a_sentence() -> None:
@@ -182,7 +182,7 @@ OPTIONS: Final = (
     "extract", "--mapping", "tests/babel.cfg", "--keyword", "Text", "--keyword", "plural:2,3",
     "--no-wrap", "--sort-by-file",
 )  # fmt: skip
-ARGUMENTS: Final = (*OPTIONS, *sentences.ROOMS, *sentences.COMMANDS)
+ARGUMENTS: Final = (*OPTIONS, *sentences.ROOMS, *sentences.RUNNERS)
 """Those of `make messages`."""
 
 
