@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 from urllib.parse import quote
@@ -14,11 +14,13 @@ from playwright.sync_api import FilePayload, Page, expect
 
 from pages.common.addresses import ADDRESSES
 from pages.common.link import slugs
-from planner.store import Store, folders_from_environment, queries
+from planner.convergence import set_labels
+from planner.store import Store, commit_runs, folders_from_environment, queries
 from tests.browser.conftest import Visit
 from tests.browser.look import download, rerun, settled, widget
 from tests.browser.server import ROOT, served
 from tests.faults.outcomes import FULL, Outcome, finish
+from tests.store.build import row
 
 pytestmark = [pytest.mark.browser, pytest.mark.faults]
 _CODE: Final = ("alert(1)", "fetch('http://evil.example')", "document.title='owned'")
@@ -50,7 +52,7 @@ TERMS: Final = {
 HEAD: Final = ("model", "system_name", "device_kind", "global_batch_size", "throughput", "note")
 TOLD: Final = (
     "model", "variant", "dataset", "system_name", "accelerator_model_name", "provider", "framework",
-    "framework_version", "optimizer", "precision", "evaluation_metric", "host_processor_model_name",
+    "framework_version", "optimizer", "precision", "host_processor_model_name",
     "accelerator_interconnect", "host_networking", "source", "note",
 )  # fmt: skip
 """Columns of free text, which hold a trap in each row."""
@@ -58,7 +60,6 @@ COUNTED: Final = (
     "device_kind", "strategy", "accelerators_per_node", "number_of_nodes", "global_batch_size",
     "throughput", "step_s", "train_samples", "samples_per_epoch", "pre_train_s", "first_epoch_s",
     "later_epoch_mean_s", "later_epoch_sd_s", "epochs_measured", "peak_memory_bytes",
-    "target_value", "evaluation_higher_is_better", "target_reached", "steps_to_target",
 )  # fmt: skip
 VIEWS: Final = {
     "": (), "how-long": ("tab=table",), "compare": ("tab=table",), "measure": (), "method": (),
@@ -68,17 +69,11 @@ VIEWS: Final = {
     "capacity": ("view=cost",),
 }  # fmt: skip
 """What else a page shows, by its address."""
-OF_A_WORKLOAD: Final = (
-    "how-long", "compare", "throughput", "scaling-out", "steps-to-target", "explore", "results",
-)  # fmt: skip
 HANDED_OUT: Final = (
-    "how-long",
-    "compare",
-    "throughput",
-    "scaling-out",
-    "steps-to-target",
-    "capacity",
-)
+    "how-long", "compare", "throughput", "scaling-out", "steps-to-target", "capacity",
+)  # fmt: skip
+"""Pages with a report."""
+OF_A_WORKLOAD: Final = (*HANDED_OUT[:-1], "explore", "results")
 SELECTED: Final = "SELECT workload, system, note, source, provider FROM runs WHERE folder = 'yours'"
 
 
@@ -93,7 +88,22 @@ def _file(
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder of results of its own."""
-    return tmp_path_factory.mktemp("uploads") / "results"
+    results = tmp_path_factory.mktemp("uploads") / "results"
+    commit_runs(results / "trials", [run for trap in TRAPS for run in _trials(trap)])
+    return results
+
+
+def _trials(trap: str) -> Iterator[dict[str, object]]:
+    """Trainings to a target, with a file of their own: a table of one's own has no evaluations."""
+    for optimizer in (trap, "SGD"):
+        for batch in (32, 64, 128, 256):
+            yield row(
+                result_set="trials", model=trap, dataset=trap, optimizer=optimizer,
+                evaluation_metric=trap, evaluation_higher_is_better=True, target_value=0.9,
+                target_reached=True, system_name=trap, source=trap, note=trap,
+                global_batch_size=batch,
+                evaluations=[{"step": n * 20_000 // batch, "value": n / 10} for n in range(1, 11)],
+            )  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -113,8 +123,7 @@ def _rows(trap: str) -> Iterator[tuple[object, ...]]:
         strategy = "mirrored" if total > 1 else ""
         yield (
             *(trap for _ in TOLD), "gpu", strategy, devices, nodes, batch, batch / step_s, step_s,
-            8192, 8192, 20.0, 1.2 * epoch_s, epoch_s, epoch_s / 100, 5, 10**9, 0.9, "true", "true",
-            100 + 20000 // batch,
+            8192, 8192, 20.0, 1.2 * epoch_s, epoch_s, epoch_s / 100, 5, 10**9,
         )  # fmt: skip
 
 
@@ -170,20 +179,18 @@ def _each_workload(
     """The pages of each workload, and their reports as files."""
     store = Store(folders_from_environment(ROOT, {"EPOCHWISE_RESULTS": str(results)}))
     store.refresh()
-    own = {
-        slug: name
-        for slug, name in slugs(queries.workloads(store)).items()
-        if any(name.startswith(trap) for trap in TRAPS)
-    }
-    assert len(own) == len(TRAPS)
-    outcome.counts["workloads that are traps"] = len(own)
-    for slug, name in own.items() if FULL else list(own.items())[:1]:
-        for address in OF_A_WORKLOAD if FULL else OF_A_WORKLOAD[:1]:
+    sets = slugs(set_labels(queries.trial_sets(store)))
+    timed, trained = _traps(slugs(queries.workloads(store))), _traps(sets)
+    assert len(timed) == len(trained) == len(TRAPS)
+    for address in OF_A_WORKLOAD if FULL else OF_A_WORKLOAD[:1]:
+        own = trained if address == "steps-to-target" else timed
+        for slug in own if FULL else own[:1]:
             _shown(page, f"{app}/{address}?workload={quote(slug)}")
-            _harmless(page, dialogs, outcome, f"{address} of {name}")
+            _harmless(page, dialogs, outcome, f"{address} of {slug}")
     for address in HANDED_OUT if FULL else ():
-        job = quote(f"name={SCRIPTS[1]}; workload={next(iter(own))}; epochs=5; runs=3")
-        asked = f"jobs={job}" if address == "capacity" else f"workload={quote(next(iter(own)))}"
+        [of, *_] = trained if address == "steps-to-target" else timed
+        job = quote(f"name={SCRIPTS[1]}; workload={of}; epochs=5; runs=3")
+        asked = f"jobs={job}" if address == "capacity" else f"workload={quote(of)}"
         _shown(page, f"{app}/{address}?{asked}")
         copy = download(page, f"{address}.report")
         report = copy.rename(copy.with_suffix(".html"))
@@ -194,6 +201,11 @@ def _each_workload(
             assert page.locator("script, iframe, object").count() == 0
             assert page.locator("a[href*='evil.example'], a[href^='javascript:']").count() == 0
         outcome.counts["places that show them"] += 1
+
+
+def _traps(names: Mapping[str, str]) -> list[str]:
+    """The slugs of the names that begin with a trap."""
+    return [s for s, name in names.items() if any(name.startswith(trap) for trap in TRAPS)]
 
 
 def _own_views(page: Page, app: str, results: Path, dialogs: list[str], outcome: Outcome) -> None:
