@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import secrets
@@ -20,6 +21,7 @@ import pytest
 
 from planner.runs import Row
 from planner.store._verify import verify_folder
+from planner.store.disk.ledger import acknowledged, ledger
 from planner.store.disk.secrets import TOKENS
 from planner.store.disk.sweeps import STATE, read_statuses
 from planner.store.disk.witness import Witness
@@ -498,6 +500,37 @@ def test_a_sweep_on_tensorflow_is_measured_on_its_nodes(
     assert "3 of 3 runs are done" in _runners(tmp_path, "status").stdout
     nowhere = ("--address", "127.0.0.1:9")  # what is finished needs no cluster
     assert "nothing to do" in _runners(tmp_path, "resume", *nowhere).stdout
+
+
+@full
+def test_runs_that_nodes_have_pushed_are_not_pushed_again(
+    cluster: Cluster,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    @contextlib.contextmanager
+    def unseen(folder: Path) -> Iterator[Witness]:
+        yield Witness(f"/nowhere/{folder.name}/.seen.tmp", "0" * 64)
+
+    app = Restarted(tmp_path / "app")
+    state = tmp_path / "state"
+    monkeypatch.setenv(STATE, str(state))
+    monkeypatch.setattr("runners.commands.cluster.witness", unseen)
+    (tmp_path / "token").write_text(TOKENS.create(app.place / "tokens", name="m", sets=["*"]))
+    push = ("--push", f"http://127.0.0.1:{app.port}", "--token-file", str(tmp_path / "token"))
+    warm = f"tensorflow={python('tensorflow')}"
+    try:
+        assert _measured_on(cluster, tmp_path, SPEC, *push, "--python", warm) == 0
+    finally:
+        app.end()
+    here, there = (list(summaries(place / "results" / "mine-cluster"))
+                   for place in (tmp_path, app.place))  # fmt: skip
+    assert {r["run_id"] for r in here} == {r["run_id"] for r in there}
+    assert len(there) == 3
+    [status] = read_statuses(state)
+    assert {n.stored_by for n in status.nodes} == {"node in app"}
+    done = acknowledged(ledger(state, f"{push[1]}/api/v1/runs", "mine-cluster"))
+    assert done == {r["run_id"] for r in here}
 
 
 def test_a_cost_limit_stops_a_sweep_over_a_cluster(
