@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from planner.core import Text, encoded, large, paragraph, plain, text_of
 from planner.networks import state_of
-from planner.store.disk.sweeps import Turn, condition, read_statuses, state_folder
+from planner.store.disk.sweeps import STORERS, Turn, condition, read_statuses, state_folder
 from planner.store.sealed.commit import CommitError
 from runners.commands.cluster import run_over_cluster
 from runners.commands.console import FAILED, OK, REFUSED, Stop, print_plan, refuse, say
@@ -128,6 +128,8 @@ def _all_statuses(args: argparse.Namespace) -> int:
         say(f"{s.sweep:<18} {how}  {s.message or ''}")
         for node in s.nodes if s.phase == "running" else ():
             now = "; ".join(node.runs) or node.message or node.state
+            if node.stored_by:
+                now = f"{now}; {Text('stored by {by}', by=STORERS[node.stored_by])}"
             say(f"  {node.name}: {node.accelerators or node.system}, {node.finished} runs; {now}")
     return OK
 
