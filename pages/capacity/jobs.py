@@ -200,18 +200,24 @@ def _editor(link: Link, texts: Sequence[str]) -> None:
         begun["texts"] = now
         link.put("jobs", now)
 
-    def made() -> tuple[Any, dict[str, Any], pa.Table]:
+    def made() -> tuple[Any, dict[str, Any]]:
         cells = {n: _column(n, [row.get(n, "") for row in rows]) for n in columns}
-        text = widgets.columns_of([{TITLES[n]: row.get(n) for n in columns} for row in rows])
         frame = pa.table(cells).to_pandas()  # the editor converts an Arrow table anew each time
-        return frame, {n: _config(n, rows) for n in columns}, text
+        return frame, {n: _config(n, rows) for n in columns}
 
-    frame, config, text = kept.drawn(kept.store(), "jobs", begun["first"], made)
+    def as_edited() -> pa.Table:
+        return widgets.columns_of(
+            [{TITLES[n]: row.get(n) for n in columns} for row in map(_cells, texts)]
+        )
+
+    frame, config = kept.drawn(kept.store(), "jobs", begun["first"], made)
     st.data_editor(
         frame, key=key, on_change=edited, num_rows="dynamic", hide_index=True, row_height=34,
         placeholder="", column_config=config, alt=_ALT,
     )  # fmt: skip
-    widgets.as_text_table(text, _ALT, {})
+    widgets.as_text_table(
+        kept.drawn(kept.store(), "jobs as text", tuple(texts), as_edited), _ALT, {}
+    )
 
 
 def _cells(text: str) -> dict[str, str]:

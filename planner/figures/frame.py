@@ -194,12 +194,17 @@ TOOLS: Final = 34
 _MARGIN: Final = {"l": 62, "r": 16, "t": TOOLS, "b": 48}
 _FONT: Final = "Source Sans, Source Sans Pro, sans-serif"
 
+MARKING: Final = ("select2d", "lasso2d", "zoom2d", "pan2d", "resetScale2d")
+"""Buttons of a chart in which an area can be marked."""
 CONFIG: Final[dict[str, Any]] = {
     "displaylogo": False,
-    "modeBarButtons": [["toImage"]],
+    "modeBarButtonsToRemove": [*MARKING, "zoomIn2d", "zoomOut2d", "autoScale2d"],
     "toImageButtonOptions": {"format": "png", "filename": "epochwise", "scale": 2},
 }
-"""How a chart behaves in the page: a button for a picture beside that for the full screen."""
+"""How a chart behaves in the page: a button for a picture beside that for the full screen.
+
+Streamlit adds the latter, unless `modeBarButtons` lists all buttons.
+"""
 
 
 LEGEND: Final[dict[str, Any]] = {
@@ -419,6 +424,8 @@ class Drawing:
             "hoverlabel": {"bgcolor": self.theme.background, "font": {"color": self.theme.text},
                            "align": "left"},
             "dragmode": "zoom",
+            "modebar": {"bgcolor": "rgba(0,0,0,0)", "color": self.theme.quiet,
+                        "activecolor": self.theme.text},
             "xaxis": axis | self.x | {"title": self._title(self.x)},
             "yaxis": axis | self.y | {"title": self._title(self.y)},
             "shapes": self._shapes,

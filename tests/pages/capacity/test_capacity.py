@@ -75,6 +75,19 @@ def test_every_chart_of_the_cost_is_also_a_table(chart: str, key: str, head: str
     assert table.notna().all(axis=None)
 
 
+def test_the_text_of_the_table_is_that_of_edited_cells() -> None:
+    shown = show("capacity", **ENTERED)
+    begun = shown.session_state["capacity.memory"]["jobs"]
+    number, edited = begun["number"], JOB.replace("runs=10", "runs=77")
+    begun["texts"] = [edited]  # as the table's callback does
+    shown.session_state["capacity.jobs"] = [edited]
+    sound(shown.run())
+    assert shown.session_state["capacity.memory"]["jobs"]["number"] == number
+    [text] = [str(e.proto.body) for e in shown.get("html") if "edited in place" in e.proto.body]
+    assert "<td>77</td>" in text
+    assert "<td>10</td>" not in text
+
+
 def test_an_unfinished_row_is_left_out_and_said() -> None:
     shown = show("capacity", **{**ENTERED, "jobs": [JOB, "name=Second; runs=5"]})
     assert "Row 2, column network: Nothing says what is trained." in texts(shown)

@@ -13,8 +13,10 @@ from pages.explore import state
 from pages.explore.page import VIEWS
 from planner.answers import facet_names
 from planner.core import slug as slug_of
+from planner.explore import PRESETS
 from planner.store import Store, queries
-from tests.pages.conftest import figure, show, texts, unfold
+from tests.each import each
+from tests.pages.conftest import figure, show, sound, texts, unfold
 from tests.pages.scaling_out.test_own_runs import run
 from tests.store.build import EPOCHS, a_set, row
 
@@ -54,6 +56,16 @@ def test_a_pivot_table_shows_its_totals_in_the_tab_table() -> None:
     assert [len(part.get("plotly_chart")) for part in (heat, table)] == [1, 0]
     assert not heat.dataframe
     assert table.dataframe[0].value["Software"].tolist()[-1] == "All"
+
+
+@each("preset", list(PRESETS))
+def test_a_pivot_table_opened_from_a_preset_has_runs(preset: str, library_pages: None) -> None:
+    """A preset filters one workload, whose runs may state no MFU."""
+    shown = show("explore")
+    sound(shown.pills("explore.preset").set_value(preset).run())
+    sound(shown.segmented_control[0].set_value("pivot").run())
+    assert shown.get("plotly_chart"), texts(shown)
+    assert ": 0 runs" not in texts(shown)
 
 
 def test_closed_boxes_draw_no_field_and_lose_no_choice() -> None:
