@@ -37,7 +37,7 @@ LONG_FILES: Final = (
     "pages/test_access.py", "pages/test_any_columns.py", "pages/test_echo.py",
     "pages/test_epoch_size.py", "pages/test_headlines.py", "pages/test_leaks.py",
     "pages/test_library.py", "pages/test_links_for_good.py", "pages/test_many_runs.py",
-    "pages/test_new_runs.py", "pages/test_stores.py", "pages/test_suspects.py",
+    "pages/test_new_runs.py", "pages/test_standing.py", "pages/test_stores.py", "pages/test_suspects.py",
     "pages/test_text_alternatives.py", "pages/test_whole_query.py", "pages/test_writes.py",
     "planner/answers/test_library_answers.py", "planner/answers/test_no_start.py",
     "planner/answers/test_ratio_tables.py", "planner/capacity/test_queue.py",
