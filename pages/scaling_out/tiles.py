@@ -9,6 +9,7 @@ from pages.scaling_out.lines import batch_label
 from planner import figures
 from planner.answers.records import ScalingRow
 from planner.core import Estimate, Refusal, Text, percent, plain, rounded_ends
+from planner.core.slugs import BADGE
 from planner.scaling_out import Answer, CountAnswer, best_of, devices, host_sentence
 
 
@@ -24,7 +25,7 @@ def draw(answer: Answer) -> None:
     where = batch_label(answer, answer.batches[-1])
     tied = _tied(answer, best)
     tiles.draw(
-        f"{devices(best.devices)} at {where}",
+        f"{devices(best.devices)} at {where}{BADGE if answer.standing else ''}",
         _tiles(answer, best),
         badge="" if tied else "fastest measured count",
         line=_line(answer, best, tied=tied),

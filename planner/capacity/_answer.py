@@ -66,7 +66,7 @@ from planner.core import (
     plain,
     plural,
 )
-from planner.core.slugs import BADGE
+from planner.core.slugs import BADGE, UNOFFICIAL
 from planner.cost import (
     DOLLARS,
     HOURS_PER_MONTH,
@@ -384,9 +384,12 @@ def _fleet_words(result: _Result) -> str:
         return Text("No fleet within these limits meets the deadlines")
     if not counts:
         return Text("No machine")
-    return joined(", ", [
+    words = joined(", ", [
         _machines_words(*key, n, first=k == 0) for k, (key, n) in enumerate(counts.items())
     ])  # fmt: skip
+    if not any(row.standing for row in _jobs(result)):
+        return words
+    return Text("{fleet} ({standing} times)", fleet=words, standing=UNOFFICIAL)
 
 
 def _machines_words(act: str, hardware: str, n: int, *, first: bool) -> Text:

@@ -122,7 +122,7 @@ def looked_up(text: str, names: Mapping[str, str]) -> str | tuple[str, ...]:
         return alike[0]
     if not alike and ranked:
         shared = tuple(s for s, name in names.items() if slug(name) == ranked[1])
-        return tuple(s for s in shared if MARK in s)
+        alike = tuple(s for s in shared if MARK in s)
     return alike or _of_another_standing(text, names)
 
 

@@ -59,6 +59,8 @@ def set_zip(store: Store, of: ResultSet) -> bytes:
     texts = {name: str(getattr(of, name)) for name in FIELDS if getattr(of, name)}
     texts["title"] = of.title.removesuffix(BADGE)
     flat = table.drop_columns(list(NESTED))
+    if of.standing:
+        flat = flat.append_column("standing", pa.array([of.standing] * rows, pa.string()))
     filled = [n for n in flat.column_names if flat[n].null_count < rows]
     ids = table["run_id"].to_pylist()
     name = f"{ids[0]}.parquet" if rows == 1 else compact_name(ids)
@@ -82,6 +84,7 @@ def mllog_zip(store: Store, of: ResultSet) -> bytes:
     counts: Counter[str] = Counter()
     for row in table_of(store, of).to_pylist():
         system = {name: row[name] for name in _SYSTEM if row.get(name) is not None}
+        system |= {"standing": of.standing} if of.standing else {}
         at = slug(" ".join(str(v) for v in system.values()))[:80]
         place = f"results/{at}/{slug(row['model'])[:80]}"
         files[f"systems/{at}.json"] = json.dumps(system, indent=2, ensure_ascii=False).encode()

@@ -174,18 +174,6 @@ def compared(folder: Path, table: pa.Table) -> tuple[set[str], list[Contradictio
     return _compared(folder, table, kept)
 
 
-def refuse_contradictions(folder: Path, table: pa.Table) -> set[str]:
-    """Return the runs of `table` that lie in `folder` already, with the same numbers.
-
-    Raises:
-        ContradictionError: some have other numbers there.
-        CommitError: the results are in a bucket that cannot be read.
-    """
-    with _in_words(folder, [], table.num_rows):
-        fetch(folder)
-    return _check_numbers(folder, table, _kept_together(folder, table["run_id"]), 0, table.num_rows)
-
-
 def _compared(
     folder: Path, table: pa.Table, kept: dict[str, Path]
 ) -> tuple[set[str], list[Contradiction]]:

@@ -18,6 +18,7 @@ from planner.importers.formats.source_files import (
     json_of,
     json_value,
 )
+from planner.importers.formats.times import clocked
 
 _LINE: Final = re.compile(r":::MLLOG\s+(\{.*\})|:::MLL\s+(\d+\.\d+)\s+(\w+):\s+(\{.*\})")
 _MOST_EPOCHS: Final = 1_000
@@ -168,6 +169,7 @@ def _row(log: _Log, system: Mapping[str, Any], stated: Stated) -> dict[str, Any]
         "status": "ok" if reached else "killed",
         "status_reason": None if reached else "ended without the target",
         "source": "MLPerf Training log, unverified",
+        "recorded_at": clocked(start if begun is None else begun),
         "submitted_by": str(log.values.get("submission_org") or "") or None,
     }
     row |= {to: str(system[of]) for of, to in _SYSTEM.items() if system.get(of)}
@@ -282,7 +284,7 @@ SOURCE: Final = Source(
     files="result_*.txt (mllog) with the system's JSON, or a folder with results and systems",
     reads="initialisation, time to target, evaluations, epochs, batch, seed, system",
     derives="samples of an evaluation from samples_count, else epoch_num x train_samples; whether "
-    "the metric rises from its first and last value",
+    "the metric rises from its first and last value; when the run began from time_ms",
     refuses="files without run_start and run_stop, or of several runs; counts of accelerators and "
     "machines that neither the system's JSON nor you state; an epoch_num that may count samples",
     read=_read,
