@@ -24,8 +24,8 @@ from tests.trees import nodes
 
 F_STRINGS: Final = 2
 """Sentences that are f-strings: an error of programmers and a key. It only goes down."""
-RUNNERS_F_STRINGS: Final = 62
-"""Those of the runners: names and notes in results, and commands."""
+RUNNERS_F_STRINGS: Final = 28
+"""Those of the runners: names and notes in results, commands, and the guard."""
 PIECES: Final = 59
 """Templates that are a part of a sentence. It only goes down."""
 SENTENCES: Final = frozenset(
