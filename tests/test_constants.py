@@ -128,7 +128,7 @@ NO_JUDGEMENT: Final[dict[str, str]] = {
         epochs.epoch_size:SAME_BY_SPEED epochs.epoch_size:FAR published._rows:MOST_BYTES
         published._rows:MOST_CELL published._rows:LARGEST published._rows:MOST_WHOLE
         answers._listing:_MOST_KEPT_BYTES answers._listing:MOST_RUNS
-        importers.formats.benchmarks.koshian2:_FLOW_BATCH
+        importers._preview:_MOST_LICENCES
         importers.formats.benchmarks.milabench:_MIB
         importers.formats.benchmarks.mlperf_logs:_MOST_EPOCHS
         importers.formats.benchmarks.koshian2:_FLOW_BATCH
