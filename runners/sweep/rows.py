@@ -406,17 +406,21 @@ class SetFolder:
         attempt = attempt_id(row)
         for number in itertools.count(attempt_of(row)):
             tried = {**row, "attempt": number}
-            run = run_id(tried)
+            if (there := self._of(attempt, run_id(tried))) is not None:
+                return there
             try:
                 [done] = commit_runs(self.path, [tried])
             except CommitError as error:
                 if error.errno != errno.EEXIST or not self.path.is_dir():
                     raise
-            else:
-                if done.new:
-                    return tried
-                run = done.run_id
-            there = stored(self.path, run) if attempt else None
-            if there is not None and attempt_id(there) == attempt:
+                continue
+            if done.new:
+                return tried
+            if (there := self._of(attempt, done.run_id)) is not None:
                 return there
         raise AssertionError("attempts have no last number")
+
+    def _of(self, attempt: str | None, run: str) -> Row | None:
+        """Return a run that lies here if it is of that attempt."""
+        there = None if attempt is None else stored(self.path, run)
+        return there if there is not None and attempt_id(there) == attempt else None
