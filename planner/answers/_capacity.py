@@ -402,13 +402,12 @@ def _month_record(row: MonthRow) -> records.CapacityMonth:
 def _lines_record(lines: CostLines | None) -> records.CapacityLines | None:
     if lines is None:
         return None
-    even = lines.break_even
-    ends: list[float | None] = [None] * 3
-    if isinstance(even, Estimate):
-        ends = [_finite(float(v)) for v in (even.value, even.low, even.high)]
     return records.CapacityLines(
-        title=lines.title, sentence=lines.sentence, break_even_month=ends[0],
-        break_even_month_low=ends[1], break_even_month_high=ends[2],
+        title=lines.title, sentence=lines.sentence, **_month(lines.break_even),
+        pairs=tuple(
+            records.CapacityPair(bought=p.bought, rented=p.rented, **_month(p.break_even))
+            for p in lines.pairs
+        ),
         lines=tuple(
             records.CapacityLine(
                 name=x.name, kind=x.kind, usd=x.usd, usd_low=x.low, usd_high=x.high,
@@ -418,6 +417,15 @@ def _lines_record(lines: CostLines | None) -> records.CapacityLines | None:
             for x in lines.lines
         ),
     )  # fmt: skip
+
+
+def _month(even: Estimate | Refusal) -> dict[str, float | None]:
+    """Return a break-even month with its ends by field."""
+    ends: list[float | None] = [None] * 3
+    if isinstance(even, Estimate):
+        ends = [_finite(v) for v in even.ends]
+    names = ("break_even_month", "break_even_month_low", "break_even_month_high")
+    return dict(zip(names, ends, strict=True))
 
 
 def question_texts(job: MonthlyJob, assumed: QueryTexts) -> dict[str, list[str]]:
