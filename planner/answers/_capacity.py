@@ -47,7 +47,7 @@ from planner.capacity import (
     plan,
     silent,
 )
-from planner.catalog import Catalog, accelerator_named
+from planner.catalog import Accelerator, Catalog, accelerator_named
 from planner.compare import entry_id, entry_of, part_of, price_of_peak
 from planner.compare.comparison import Question
 from planner.compare.evaluation import Worked, wall_draws, wall_time, worked
@@ -268,23 +268,28 @@ def capacity(
 
 
 def _with_catalogue(fleet: Fleet, catalog: Catalog) -> Fleet:
-    """Return a fleet whose purchases without a price are those of the catalogue."""
+    """Return a fleet with accelerators by their ids, and purchases without a price by option."""
     return replace(fleet, stocks=tuple(
         replace(s, machine=_catalogued(s.machine, catalog)) for s in fleet.stocks
     ))  # fmt: skip
 
 
 def _catalogued(text: str, catalog: Catalog) -> str:
-    """Return the catalogue's option for a purchase without a price; the text for all others."""
+    """Return the catalogue's option for a purchase without a price; others by the id of their card.
+
+    Draws of a price are those of its text: two names of one card are the same machine.
+    """
     match = _ENTRY.fullmatch(text)
-    if match is None or match[1] != "buy" or match[4].strip("| "):
+    card = accelerator_named(catalog, match[2]) if match else None
+    if match is None or not isinstance(card, Accelerator):
         return text
-    card, count = accelerator_named(catalog, match[2]), match[3].strip()
-    if isinstance(card, Refusal):
-        return text
+    way, count, price = match[1], match[3].strip(), match[4].strip()
+    same = f"{way}|{card.id}|{count}{price}"
+    if way != "buy" or price.strip("| "):
+        return same
     server = card.server_price_usd is not None and count == str(card.server_accelerators)
     single = card.list_price_usd is not None and count == "1"
-    return f"buy-{count}x-{card.id}" if server or single else text
+    return f"buy-{count}x-{card.id}" if server or single else same
 
 
 def case_of(
