@@ -175,7 +175,7 @@ def explore(sources: Sources, query: QueryTexts) -> Answer:
 
 def select(sources: Sources, query: QueryTexts) -> Answer:
     """Return the rows of a SELECT statement."""
-    answer = sql_answered(sources.store, query)
+    answer = sql_answered(sources.store, sources.catalog, query)
     return (None if answer.problems else sql_result(answer)), answer.problems
 
 

@@ -94,7 +94,7 @@ def machine_cards(answer: CapacityAnswer, display: Display) -> list[Card]:
             values=(
                 (f"{_text(row, f'{money} a month')} {money}", "a month"),
                 (f"{_text(row, 'Hours a month')} h", "a month"),
-                (_text(row, "Utilisation"), "of its hours"),
+                (_text(row, "Utilisation") if "Utilisation" in row else "", "of its hours"),
             ),
             note=_text(row, "Price"),
         )

@@ -69,7 +69,7 @@ _DRAWN: Final = Kept(256)
 """Figures and rows of pages; each holds some kilobytes."""
 _WORK: Final = (
     "stated_mfu", "throughput", "train_flops_per_sample", "accelerator_model_name",
-    "accelerators_per_node", "number_of_nodes", "precision",
+    "accelerators_per_node", "number_of_nodes", "precision", "system",
 )  # fmt: skip
 """Columns of listed runs from which their MFU follows."""
 _TABLES: Final = Kept(32)
@@ -469,7 +469,9 @@ def every_listed(shared: Store, filters: queries.Filters, most: int, catalog: Ca
 def with_mfu(runs: pa.Table, catalog: Catalog) -> pa.Table:
     """Return listed runs with a column of their MFU [0..1], without those it follows from."""
     values = pa.array(shares(runs.select(_WORK).to_pylist(), catalog), pa.float64())
-    kept = [name for name in runs.column_names if name not in _WORK or name == "precision"]
+    kept = [
+        name for name in runs.column_names if name not in _WORK or name in ("precision", "system")
+    ]
     return runs.select(kept).append_column("mfu", values)
 
 

@@ -502,7 +502,7 @@ def _tiles(result: _Result) -> tuple[CapacityTile, ...]:
             title="Utilisation of own machines",
             text="–" if used is None else f"{100.0 * used:.0f}",
             unit="" if used is None else "%",
-            note=ends,
+            note="no own machines" if used is None else ends,
             value=None if used is None else 100.0 * used,
         ),
         CapacityTile(

@@ -23,6 +23,7 @@ from planner.capacity._records import (
     HourCurve,
     Line,
     Machine,
+    Pair,
     RentOrBuyByUse,
 )
 from planner.capacity._search import FEW_RUNS, ChosenFleet
@@ -274,6 +275,7 @@ def side_by_side(
     bought = [m for m in machines if m.term == "bought" and m.owned is not None]
     lines: list[CostLine] = []
     best: tuple[float, Estimate | Refusal, CostLine, CostLine] | None = None
+    pairs: list[Pair] = []
     shown: set[str] = set()
     for machine in bought:
         rivals = [m for m in _alike(machines, machine) if m.rental is not None]
@@ -286,9 +288,10 @@ def side_by_side(
             if rival.id not in shown:
                 lines.append(other_line)
                 shown.add(rival.id)
+            even = crossing(course.spent, other.spent)
+            pairs.append(Pair(bought=machine.label, rented=rival.label, break_even=even))
             if rival.term != "on demand":
                 continue
-            even = crossing(course.spent, other.spent)
             place = even.value if isinstance(even, Estimate) else np.inf
             if best is None or float(place) < best[0]:
                 best = float(place), even, own_line, other_line
@@ -301,7 +304,8 @@ def side_by_side(
     )
     if best is None:
         none = Refusal(reason="No machine here can be bought and rented.", measure_next="")
-        return CostLines(title=title, lines=tuple(lines), break_even=none, sentence=none.reason)
+        return CostLines(title=title, lines=tuple(lines), break_even=none, sentence=none.reason,
+                         pairs=tuple(pairs), utilisation=utilisation)  # fmt: skip
     _, even, bought_line, rented_line = best
     bought_name, rented_name = bought_line.name, rented_line.name
     if isinstance(even, Estimate):
@@ -323,7 +327,8 @@ def side_by_side(
             "{rented} stays cheaper for {months} months.", rented=rented_name, months=months
         )
     return CostLines(title=title, lines=tuple(lines), break_even=even, sentence=sentence,
-                     named=(bought_line.name, rented_line.name))  # fmt: skip
+                     named=(bought_line.name, rented_line.name), pairs=tuple(pairs),
+                     utilisation=utilisation)  # fmt: skip
 
 
 def _own_course(machine: Machine, months: int, utilisation: float) -> Course:

@@ -379,11 +379,22 @@ class CostLine:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Pair:
+    """A bought machine beside a rented one like it: the month from which it has cost less."""
+
+    bought: str
+    rented: str
+    break_even: Estimate | Refusal
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CostLines:
     """Lines side by side, with the month from which the first one is cheaper than renting.
 
     break_even: months with interval; a refusal where it is not within the horizon.
     named: names of the lines in the sentence.
+    pairs: of one machine over years, each bought one beside each rented one like it.
+    utilisation: of one machine over years [share].
     """
 
     title: str
@@ -391,6 +402,8 @@ class CostLines:
     break_even: Estimate | Refusal
     sentence: str
     named: tuple[str, ...] = ()
+    pairs: tuple[Pair, ...] = ()
+    utilisation: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

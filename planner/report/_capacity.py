@@ -49,6 +49,7 @@ def job_rows(answer: CapacityAnswer) -> list[Record]:
 def fleet_rows(answer: CapacityAnswer, display: Display) -> list[Record]:
     """Return the machines with their cost and use."""
     standing = _standing(answer)
+    uses = any(row.utilisation is not None for row in answer.stocks)
     return [
         {
             "Machines": row.machine.label,
@@ -58,7 +59,11 @@ def fleet_rows(answer: CapacityAnswer, display: Display) -> list[Record]:
             "From month": row.from_month,
             f"{display.currency} a month": plain(shown(row.cost_a_month, display), 3),
             "Hours a month": plain(row.hours_a_month, 3),
-            "Utilisation": None if row.utilisation is None else percent(row.utilisation),
+            **(
+                {"Utilisation": None if row.utilisation is None else percent(row.utilisation)}
+                if uses
+                else {}
+            ),
             "Price": row.machine.price or None,
             **standing,
         }
@@ -86,6 +91,29 @@ def line_rows(lines: CostLines, display: Display) -> list[Record]:
         }
         for line in lines.lines
     ]
+
+
+def pair_rows(lines: CostLines) -> list[Record]:
+    """Return from which month each bought machine has cost less than each rented one like it."""
+    last = round(lines.lines[0].months[-1]) if lines.lines else 0
+    return [
+        {
+            "Bought": pair.bought,
+            "Rented": pair.rented,
+            "Break-even month": _break_even(pair.break_even, last),
+        }
+        for pair in lines.pairs
+    ]
+
+
+def _break_even(even: Estimate | Refusal, last: int) -> str:
+    if isinstance(even, Refusal):
+        return Text("not within {last} months", last=last)
+    value, low, high = even.ends
+    if high > last:
+        return Text("{value:.0f} (from {low:.0f}, or not within {last})",
+                    value=value, low=low, last=last)  # fmt: skip
+    return f"{value:.0f}" if high - low < 1.0 else f"{value:.0f} ({low:.0f} – {high:.0f})"
 
 
 def course_rows(lines: CostLines, display: Display) -> list[Record]:
@@ -406,6 +434,8 @@ def capacity_page(
         Table(title="Waiting times", rows=waiting_rows(answer)),
         *(Table(title=lines.title, rows=line_rows(lines, display))
           for lines in (answer.costs, answer.side_by_side) if lines is not None),
+        *([Table(title="Break-even of one machine", rows=pair_rows(answer.side_by_side))]
+          if answer.side_by_side is not None and answer.side_by_side.pairs else []),
     ]  # fmt: skip
     return answer_page(
         AnswerReport(
