@@ -44,6 +44,9 @@ WRONG_BURST: Final = 20.0
 """The same for requests of one address without a usable token."""
 RETRY_S: Final = 5
 """Wait before the next try, where the disk refuses [s]."""
+_TOO_LARGE: Final = Text(
+    "At most {most_bytes:,} bytes are taken at once. Send fewer runs.", most_bytes=MOST_BYTES
+)
 _MOST_BUCKETS: Final = 10_000
 _SCHEME: Final = "bearer "
 
@@ -102,8 +105,6 @@ class Push:
         if refused := self._refused(request, secret):
             return refused
         body = await _body(request)
-        if isinstance(body, Response):
-            return body
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._work, self._kept, secret, body)
 
@@ -121,7 +122,7 @@ class Push:
         wait = self._of_tokens.wait_s(token.id, self.now_s())
         return _too_many(wait) if wait else None
 
-    def _kept(self, secret: str, body: bytes) -> Response:
+    def _kept(self, secret: str, body: bytes | None) -> Response:
         pushed: PushedRuns | None = None
         try:
             # The body may have taken minutes: a token that was revoked meanwhile writes nothing.
@@ -130,6 +131,8 @@ class Push:
         except OSError as error:  # of a bucket
             return _response(self._refusal(error))
         try:
+            if body is None:
+                raise _RefusedError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, _TOO_LARGE)
             pushed = read_body(body)
             return _taken(pushed.slug, self._committed(token, pushed))
         except (ValueError, OSError) as error:
@@ -219,17 +222,13 @@ def _no_token() -> Response:
     return problem(HTTPStatus.UNAUTHORIZED, detail, headers=headers)
 
 
-async def _body(request: Request) -> bytes | Response:
-    """Return the body, or 413 as soon as it is too long."""
+async def _body(request: Request) -> bytes | None:
+    """Return the body; None as soon as it is too long."""
     parts, size = [], 0
     async for part in request.stream():
         size += len(part)
         if size > MOST_BYTES:
-            detail = Text(
-                "At most {most_bytes:,} bytes are taken at once. Send fewer runs.",
-                most_bytes=MOST_BYTES,
-            )
-            return problem(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, detail)
+            return None
         parts.append(part)
     return b"".join(parts)
 

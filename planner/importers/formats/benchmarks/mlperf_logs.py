@@ -20,6 +20,8 @@ from planner.importers.formats.source_files import (
 )
 from planner.importers.formats.times import clocked
 
+NOT_STATED: Final = "not stated"
+"""Organisation of a log that names none: the rules of MLPerf refuse an empty text."""
 _LINE: Final = re.compile(r":::MLLOG\s+(\{.*\})|:::MLL\s+(\d+\.\d+)\s+(\w+):\s+(\{.*\})")
 _MOST_EPOCHS: Final = 1_000
 """Above it, `epoch_num` may count samples, as BERT's logs do."""
@@ -155,7 +157,7 @@ def _row(log: _Log, system: Mapping[str, Any], stated: Stated) -> dict[str, Any]
     reached = log.values.get("status") == "success"
     begun = log.times.get("init_start")
     row: dict[str, Any] = {
-        "model": str(log.values.get("submission_benchmark") or "") or None,
+        "model": _text(log, "submission_benchmark") or _text(log, "model"),
         "sweep": None,
         "optimizer": str(log.values.get("opt_name") or "") or None,
         "learning_rate": number(log.values.get("opt_base_learning_rate")),
@@ -170,7 +172,7 @@ def _row(log: _Log, system: Mapping[str, Any], stated: Stated) -> dict[str, Any]
         "status_reason": None if reached else "ended without the target",
         "source": "MLPerf Training log, unverified",
         "recorded_at": clocked(start if begun is None else begun),
-        "submitted_by": str(log.values.get("submission_org") or "") or None,
+        "submitted_by": _text(log, "submission_org"),
     }
     row |= {to: str(system[of]) for of, to in _SYSTEM.items() if system.get(of)}
     row |= {name: _count(system, name) for name in _COUNTS}
@@ -181,6 +183,12 @@ def _row(log: _Log, system: Mapping[str, Any], stated: Stated) -> dict[str, Any]
     row["device_kind"] = _kind(row.get("accelerator_model_name") or "")
     row |= _epochs(log)
     return row | _evaluations(log, start, batch, row["train_samples"], stated)
+
+
+def _text(log: _Log, key: str) -> str | None:
+    """Return a text of the log; None where it is missing, empty or not stated."""
+    text = str(log.values.get(key) or "")
+    return None if text in ("", NOT_STATED) else text
 
 
 def _count(system: Mapping[str, Any], name: str) -> int | None:
