@@ -390,6 +390,7 @@ class WholeJob:
     precision: str
     batch: float | None
     device_hours: float
+    recomputes: bool = False
     place: str = ""
 
 
@@ -454,6 +455,7 @@ def _job(row: PublishedRow, accelerator: Accelerator | None) -> WholeJob | None:
         precision=precision_of(row, accelerator, workload)[0],
         batch=float(row.global_batch) if row.global_batch else None,
         device_hours=hours,
+        recomputes=bool(row.recomputes),
         place=" ".join(filter(None, (row.repo_or_page, row.path))),
     )
 
@@ -538,6 +540,7 @@ def _estimate(job: WholeJob) -> Estimate | Refusal:
                 family="dense" if lora else of.family,
                 training="lora" if lora else "full",
                 batch=job.batch,
+                recompute=job.recomputes,
             )
         )
     except ValueError as problem:

@@ -53,6 +53,7 @@ from planner.mfu import (
     Fit,
     Fitted,
     Question,
+    chip_of,
     fitted,
     gain_of,
     generation_label,
@@ -95,8 +96,7 @@ OF_PROJECTS: Final = frozenset({"cnn", "encoder-decoder", "lora", "vit"})
 NOT_FITTED: Final = frozenset({"mindcv", "mindone", "mxnet"}) | PROJECTS
 """Sources whose rows are scored and not fitted, but for `OF_PROJECTS`: docs/decisions/0032."""
 SCALES: Final[Mapping[str, float]] = {
-    "dense": 0.9,
-    "detection": 1.3,
+    "detection": 1.4,
     "diffusion": 1.2,
     "encoder-decoder": 1.6,
     "speech": 1.2,
@@ -105,9 +105,9 @@ SCALES: Final[Mapping[str, float]] = {
 """Calibration of a family's sd; 1 if coverage of hidden sources is about 90 % or more. One source
 has most vision transformers, one most diffusion: there it is the mean over sources.
 """
-Centre = Literal["mean", "median row", "median source"]
+Centre = Literal["mean", "median source"]
 SHIFTS: Final[Mapping[Domain, tuple[Centre, float]]] = {
-    "language": ("median row", 1.0),
+    "language": ("mean", 0.5),
     "encoder": ("mean", 0.5),
     "vision": ("median source", 0.5),
     "speech": ("mean", 1.0),
@@ -115,7 +115,7 @@ SHIFTS: Final[Mapping[Domain, tuple[Centre, float]]] = {
 }
 """How the effects of the sources become the shift of a prediction, and the weight of a source in it
 as power of its row count: 1 if all rows count alike, 0.5 if one source has most rows of a family.
-A median is not moved by one source with slow software. Chosen with sources left out.
+Chosen with sources left out.
 """
 FEW_SOURCES: Final[Mapping[Domain, float]] = {"language": 4.0}
 """Sources at which half of a family's shift is used: the centre of few sources is chance. Chosen
@@ -144,6 +144,9 @@ CONVOLUTIONS: Final = ("depthwise", "grouped", "dense 3 x 3")
 PRIOR_SDS: Final[Mapping[str, float]] = {
     "devices": 0.005,
     "experts per token": 0.02,
+    "size of a mixture": 0.1,
+    "fp4": 0.3,
+    "fp8 of adapters": 0.2,
     "recomputed": 0.1,
     "sample of a ViT": 0.1,
     "benchmark": 0.2,
@@ -154,6 +157,7 @@ those that timed machines in more than the count. A vision transformer gains wit
 a sample like a convolutional network, with a small deviation. A benchmark is one source of few.
 Most rows of mixtures of experts are of one source, whose order of models is that of its own tuning:
 theirs stays near `SPARSITY_LOSS`. What recomputation leaves of the counted operations is known.
+Frozen weights are cast to float8 once, not at every step.
 """
 ONE_SOURCE: Final[frozenset[Domain]] = frozenset({"speech", "recommender"})
 """Domains whose networks have one source each: an effect of the source would be the network's."""
@@ -422,7 +426,7 @@ def _shift(
 
     Args:
         left: the source and the residual of each row.
-        centre: mean of the sources, or median of all rows or of the sources' medians.
+        centre: mean of the sources, or median of the sources' medians.
         power: of a source's row count that is its weight.
         few: number of sources at which half of it is returned.
     """
@@ -435,11 +439,7 @@ def _shift(
     if centre == "mean":
         means = np.array([np.mean(rows) for rows in every])
         return trusted * float(weights @ means / (weights.sum() + 1.0))
-    if centre == "median source":
-        medians = np.array([np.median(rows) for rows in every])
-        return trusted * _weighted_median(medians, weights)
-    counts = [len(rows) for rows in every]
-    return trusted * _weighted_median(np.concatenate(every), np.repeat(weights / counts, counts))
+    return trusted * _weighted_median(np.array([np.median(rows) for rows in every]), weights)
 
 
 def _weighted_median(values: Floats, weights: Floats) -> float:
@@ -453,7 +453,7 @@ def _folds(rows: Sequence[Configuration], way: Way) -> list[str]:
     if way == "source":
         return [run.source for run in rows]
     if way == "accelerator":
-        return [run.accelerator.id for run in rows]
+        return [chip_of(run.accelerator) for run in rows]
     if way == "family":
         return [run.family for run in rows]
     parts = np.random.default_rng(SEED).integers(0, PARTS, len(rows))

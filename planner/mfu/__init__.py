@@ -41,6 +41,7 @@ from planner.mfu._questions import (
     VERY_LONG,
     Domain,
     Question,
+    chip_of,
     generation_label,
     generation_name,
     generation_of,

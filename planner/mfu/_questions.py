@@ -31,6 +31,14 @@ TPU_SLICE: Final = 256
 """Chips of a TPU slice that one network of links joins (v5e, v6e: 256; others more)."""
 _MACHINES: Final = ((r"gb200|gb300", 72), (r"trainium", 16))
 """Accelerators of one machine where that is not 8."""
+_CHIPS: Final[Mapping[str, str]] = {
+    "a800-pcie-80gb": "a100-pcie-80gb",
+    "a800-sxm-80gb": "a100-sxm-80gb",
+    "gh200-96gb": "h100-sxm",
+    "h800-sxm": "h100-sxm",
+    "v100-sxm-32gb": "v100-sxm-16gb",
+}
+"""Accelerators with chip, peaks and about the memory bandwidth of another one, by data sheet."""
 _GENERATIONS: Final = (
     (r"k80|k40", "kepler"),
     (r"p100|gtx-10|titan-xp|p40", "pascal"),
@@ -61,6 +69,11 @@ def generation_of(accelerator: Accelerator) -> str:
         if re.match(rf"g?(?:{pattern})", accelerator.id):
             return name
     return UNKNOWN
+
+
+def chip_of(accelerator: Accelerator) -> str:
+    """Return the id of the accelerator whose chip it has: its own, unless it is listed."""
+    return _CHIPS.get(accelerator.id, accelerator.id)
 
 
 def node_size(accelerator: Accelerator) -> int:
@@ -111,9 +124,12 @@ EXPERT_DOUBLINGS: Final = 3.0
 """Doublings of machines that experts are spread over at most: 8 machines. Further ones repeat
 these groups, each with other samples.
 """
-SPARSITY_LOSS: Final = 0.3
+SPARSITY_LOSS: Final = 0.25
 """Expected loss of a mixture of experts for each unit of ln(parameters / active parameters). Few
 large experts multiply larger matrices than many small ones and exchange fewer tokens. [ln]"""
+LARGE_MIXTURE: Final = 10e9
+"""Active parameters of the reference mixture of experts. Its layers are as wide as those of a dense
+model of a third of them, so that small ones wait for launches and exchanges more."""
 USUAL_SPARSITY: Final = 2.0
 """ln(parameters / active parameters) of a mixture of experts without that loss: about 1 in 7."""
 LINKED_LOSS: Final = 0.03
@@ -218,7 +234,7 @@ def generation_name(accelerator: Accelerator) -> str:
 def format_class(precision: str) -> str:
     """Return "8", "tf32", "32" or "16": how a number format multiplies.
 
-    float4 counts as float8: Compare has no such format, and mixed recipes use both.
+    float4 counts as float8, as mixed recipes use both; of language models it has a term beside it.
     """
     return {
         "float8": "8",
@@ -272,7 +288,7 @@ def _labels(question: Question, domain: Domain) -> dict[str, str]:
     labels = {
         "maker": card.maker,
         "generation": generation,
-        "accelerator": card.id,
+        "accelerator": chip_of(card),
         "format": f"{generation} {format_class(question.precision)}",
         "kind": f"{generation} {question.family}",
     }
@@ -328,12 +344,15 @@ def _language(question: Question) -> dict[str, float]:
         "moe": float(moe),
         "encoder-decoder": float(question.family == "encoder-decoder"),
         **formats,
+        "fp4": float(question.precision == "float4"),
         "fp8 of experts": small * moe,
+        "fp8 of adapters": small * lora,
         "fp8 of attention": small * share,
         "attention": share,
         "small model": min(math.log(active / LARGE_MODEL), 0.0),
         "large model": max(math.log(active / LARGE_MODEL), 0.0),
         "few tokens": 0.0 if lora else min(math.log(tokens / ENOUGH_TOKENS), 0.0),
+        "size of a mixture": moe * math.log(active / LARGE_MIXTURE),
         "experts per token": _sparsity(question) or 0.0,
         "devices": inside,
         "nodes": spread,

@@ -345,6 +345,9 @@ _ELSEWHERE: Final = (
     (r"as printed.*likely", "its own note questions the accelerator."),
     (r"cpu optimizer offload", "the optimiser ran on the host."),
     (r"superseded", "a later release of its software is in the tables."),
+    (r"largest model that fits", "it was made to fit memory, not for speed."),
+    (r"at the limit of its data loading", "its speed is that of its data loading."),
+    (r"llava", "it trains on pictures beside its text, and parts of it are frozen."),
 )
 """Words of a row's note, path or framework for other kinds of measurements."""
 _FIXED_LENGTH: Final = re.compile(

@@ -332,7 +332,7 @@ def test_device_counts_of_published_series_are_answered_within_their_targets() -
 def test_one_slow_source_moves_the_mean_of_sources_and_not_their_median() -> None:
     usual = [(f"source {i}", 0.1 + 0.01 * j) for i in range(4) for j in range(3)]
     slow = [("slow", -2.0)] * 3
-    assert _shift(usual, "median row", 1.0) == pytest.approx(0.11, abs=0.01)
+    assert _shift(usual, "median source", 1.0) == pytest.approx(0.11, abs=0.01)
     for centre in CENTRES:
         before, after = (_shift(rows, centre, 1.0) for rows in (usual, usual + slow))
         moved = before - after
@@ -341,9 +341,11 @@ def test_one_slow_source_moves_the_mean_of_sources_and_not_their_median() -> Non
 
 def test_the_centre_of_few_sources_is_used_in_part() -> None:
     rows = [(f"source {i}", 0.3) for i in range(4)]
-    assert _shift(rows, "median row", 1.0) == pytest.approx(0.3)
-    assert _shift(rows, "median row", 1.0, few=4.0) == pytest.approx(0.15)
-    assert _shift(rows * 3, "median row", 1.0, few=4.0) == pytest.approx(0.15)  # rows do not count
+    assert _shift(rows, "median source", 1.0) == pytest.approx(0.3)
+    assert _shift(rows, "median source", 1.0, few=4.0) == pytest.approx(0.15)
+    assert _shift(rows * 3, "median source", 1.0, few=4.0) == pytest.approx(
+        0.15
+    )  # rows do not count
 
 
 def test_rows_of_one_large_source_count_less_with_a_smaller_power() -> None:

@@ -131,7 +131,7 @@ def test_the_side_of_images_is_stated_that_of_the_network_or_given() -> None:
     without = asked(workload=resnext)
     assert (without.image_px, without.of_images, without.images) == (None, True, "")
     assert " of 176 x 176 images " in texts(workload=resnext, own_image_px="176")
-    assert not asked(workload="gpt-52b").of_images
+    assert not asked(workload="gpt-52b-1024-tokens").of_images
 
 
 def test_the_order_of_article_003_is_in_every_answer() -> None:
@@ -320,7 +320,7 @@ def test_a_step_by_the_published_law_says_where_it_is_from() -> None:
 
 
 def test_a_measured_step_that_its_fit_misses_is_named() -> None:
-    question = {"workload": "gpt-52b", "series": "v100-sxm2-16gb"}
+    question = {"workload": "gpt-52b-1024-tokens", "series": "v100-sxm2-32gb"}
     missed = outside(answer(**question))[0]
     assert not float(missed.fit.low) <= missed.seen_s <= float(missed.fit.high)
     assert missed.factor > 1.0
@@ -431,7 +431,7 @@ def test_a_line_on_several_nodes_is_not_that_of_one() -> None:
 
 
 def test_the_farthest_of_several_missed_steps_is_named_first() -> None:
-    question = {"workload": "gpt-52b", "series": "v100-sxm2-16gb"}
+    question = {"workload": "gpt-52b-1024-tokens", "series": "v100-sxm2-32gb"}
     first, second = outside(answer(**question))
     assert first.factor >= second.factor
     assert " 1 more step is too." in texts(**question)
