@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from planner.core import Estimate, Floats, Refusal
 from planner.scaling_out._answer import Answer, UnevenAnswer, outside, slow_answer
 from planner.scaling_out._series import Series
+from planner.throughput import TOO_FAR
 
 GRID: Final = 41
 MOST_SLOW: Final = 0.9
@@ -91,11 +92,15 @@ def part_shares(answer: Answer) -> tuple[tuple[int, ...], tuple[Floats, Floats, 
 
 
 def batch_grid(answer: Answer) -> Floats:
-    """Return global batches [samples] that cover measured ones and the crossovers."""
+    """Return global batches [samples] that cover measured ones and the crossovers near them.
+
+    Beyond `TOO_FAR` times the measured ones a step is refused.
+    """
     every = [p.batch for s in (answer.series, answer.driver) if s for p in s.points]
     batches = [float(c.batch.value) for c in answer.crossings if isinstance(c.batch, Estimate)]
     low, high = min(every, default=8.0), max([*every, *answer.batches], default=1024.0)
-    top = max([high, *(2.0 * b for b in batches if b < 8.0 * high)])
+    most = max(TOO_FAR * max(every, default=np.inf), high)
+    top = max([high, *(min(2.0 * b, most) for b in batches if b < 8.0 * high)])
     return np.geomspace(low, max(top, 2.0 * low), GRID)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 
+import numpy as np
 import pytest
 
 from planner.answers import (
@@ -21,6 +22,7 @@ from planner.scaling_out import (
     Answer,
     Question,
     answer_of,
+    batch_course,
     batch_grid,
     batch_text,
     host_share,
@@ -415,6 +417,18 @@ def test_parts_sum_to_the_fitted_step_and_the_crossover_is_where_steps_cross() -
             assert isinstance(many, Estimate)
             assert isinstance(few, Estimate)
             assert many.value == pytest.approx(few.value, rel=3e-3)
+
+
+def test_steps_drawn_against_the_batch_reach_the_crossover_and_rise_all_the_way() -> None:
+    found = answer()
+    grid = batch_grid(found)
+    [crossing] = [c for c in found.crossings if c.is_driver and c.devices == 4]
+    assert isinstance(crossing.batch, Estimate)
+    assert float(crossing.batch.value) < grid[-1] == pytest.approx(2048.0)
+    assert found.driver is not None
+    for series in (found.series, found.driver):
+        for devices in series.counts:
+            assert np.all(np.diff(batch_course(series, devices, grid)[0]) > 0.0)
 
 
 def test_a_line_on_several_nodes_is_not_that_of_one() -> None:
