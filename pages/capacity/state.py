@@ -8,7 +8,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from typing import Any, Final, TypeVar
@@ -35,7 +35,7 @@ _WORK: Final = ThreadPoolExecutor(1, thread_name_prefix="capacity")
 """One at a time: a fleet that is found keeps one core busy."""
 _AHEAD: Final = ThreadPoolExecutor(1, thread_name_prefix="capacity-ahead")
 _PREPARED: Final = Kept(24)
-_LOOK_S: Final = 0.2
+_LOOK_S: Final = 0.1
 _SOON_LOOK_S: Final = 0.02
 _SOON_S: Final = 0.3
 """An answer that comes sooner needs no progress line."""
@@ -130,7 +130,7 @@ def _waited(key: Hashable, work: Callable[[Tell], CapacityAnswer]) -> CapacityAn
         if waited > _SOON_S or drawn is not None:
             share = 0.0 if running.now is None else running.now.share
             bar.progress(share, running.words())
-        time.sleep(_LOOK_S if drawn is not None else _SOON_LOOK_S)
+        wait([answer], _LOOK_S if drawn is not None else _SOON_LOOK_S)
     bar.empty()
     card.empty()
     if answer is None:

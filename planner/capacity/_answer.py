@@ -85,6 +85,8 @@ TIMES: Final = 2.0
 """Factor of a cost from which it is stated as a factor, not in per cent."""
 NEAR_EVEN: Final = (1.0 / 3.0, 2.0 / 3.0)
 """Chances to be cheaper between which two fleets are too close to call."""
+CLOSE: Final = 1.05
+"""Renting or buying only is simulated in full where few months leave it below this factor."""
 ALIKE: Final = 0.005
 """Costs that differ by less are about the same: it would be stated as 0 %."""
 SELDOM: Final = 0.01
@@ -278,7 +280,7 @@ def _with_alternatives(
             continue
         problem = _problem(case, fleet, other)
         course, keeps = rough_course(case, other), other.keeps
-        if fleet.find and not problem and _costs_less(course, result):
+        if fleet.find and not problem and _costs_less(course, result, CLOSE):
             simulated = simulate(case, other.stocks)
             full = _result(simulated, result.horizon, result.display, sought=True)
             course, keeps, problem = full.course, full.keeps, "" if full.keeps else _LATE
@@ -291,9 +293,9 @@ def _with_alternatives(
     return result, others
 
 
-def _costs_less(course: Course, than: _Result) -> bool:
-    """Return whether the expected cost is smaller, or the other fleet is late."""
-    return not than.keeps or float(course.total.mean()) < float(than.course.total.mean())
+def _costs_less(course: Course, than: _Result, within: float = 1.0) -> bool:
+    """Return whether the expected cost is below that of a fleet, or that one is late."""
+    return not than.keeps or float(course.total.mean()) < within * float(than.course.total.mean())
 
 
 def _problem(case: Simulation, fleet: Fleet, other: ChosenFleet) -> str:

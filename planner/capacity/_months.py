@@ -46,7 +46,7 @@ COLUMNS: Final = 1000
 """Simulated months at least."""
 SCENARIOS: Final = 28
 """Draws of times and prices at least: the 5 % and 95 % points of fewer are one draw each."""
-MOST_RUNS: Final = 700.0
+MOST_RUNS: Final = 400.0
 """Mean runs of a column; of a month with more runs a part is simulated."""
 WARM_UPS: Final = 8.0
 """Longest durations before the counted month starts."""
@@ -104,6 +104,11 @@ class Simulation:
     @cached_property
     def arrived(self) -> dict[float, _Arrived]:
         """Runs that were drawn, by the factor of all runs."""
+        return {}
+
+    @cached_property
+    def ranked(self) -> dict[tuple[tuple[int, ...], float], list[tuple[str, ...]]]:
+        """Sets of rentals that were ranked, by their kinds and the probability."""
         return {}
 
     @cached_property

@@ -96,7 +96,9 @@ FEW_SCENARIOS: Final = 8
 """Scenarios of a fleet that is only compared with others."""
 WEEK_H: Final = 168.0
 MOST_ROUNDS: Final = 12
-FEW_RUNS: Final = 240.0
+ROUNDS_BESIDE: Final = 4
+"""Rounds of renting only and buying only, which are compared with."""
+FEW_RUNS: Final = 140.0
 """Mean runs of a month of a fleet that is only compared."""
 MOST_ENLARGED: Final = 12
 """Fleets that are simulated in full."""
@@ -293,12 +295,13 @@ def alternative(
     limits = {name: most[name] for name in _limits(case, Fleet(), terms)}
     free = replace(fleet, purchases_usd=None)
     fast = replace(fast or compared_in(case), tell=silent)
-    return _cheapest(free, horizon, limits, fast, fast.case)
+    return _cheapest(free, horizon, limits, fast, fast.case, rounds=ROUNDS_BESIDE)
 
 
 def _cheapest(
-    fleet: Fleet, horizon: Horizon, limits: dict[str, int], fast: Compared, exact: Simulation
-) -> ChosenFleet:
+    fleet: Fleet, horizon: Horizon, limits: dict[str, int], fast: Compared, exact: Simulation,
+    *, rounds: int = MOST_ROUNDS,
+) -> ChosenFleet:  # fmt: skip
     """Return the cheapest fleet with these limits, confirmed on `exact`."""
     case = fast.full
     there = tuple(s for s in fleet.stocks if _machine(case, s.machine).term == "owned")
@@ -309,7 +312,7 @@ def _cheapest(
     begin = _program(case, fleet, horizon, usable, there)
     rentals = _stocks_of(rented, limits)
     best = _improved(fast, [merged([*there, *begin, *rentals]), merged([*there, *rentals])],
-                     limits, fleet, late)  # fmt: skip
+                     limits, fleet, late, most=rounds)  # fmt: skip
     first, kept, n = best, False, 0
     busiest = _busiest(exact)
     while True:
@@ -394,13 +397,16 @@ def _ranked_sets(
               if m.term not in STANDING and limits.get(m.id, 0) > 0]  # fmt: skip
     if not hourly or not case.jobs:
         return []
+    if (known := case.ranked.get((tuple(hourly), probability))) is not None:
+        return known
     can = _eligible(case, probability)
     ranked: list[tuple[tuple[int, float], tuple[int, ...]]] = []
     for size in range(1, MOST_RENTALS + 1):
         ranked += [(_cost_without_queue(case, kinds, can), kinds)
                    for kinds in itertools.combinations(hourly, size)]  # fmt: skip
     ranked.sort()
-    return [tuple(case.machines[k].id for k in kinds) for _, kinds in ranked[:SETS]]
+    best = [tuple(case.machines[k].id for k in kinds) for _, kinds in ranked[:SETS]]
+    return case.ranked.setdefault((tuple(hourly), probability), best)
 
 
 def _cost_without_queue(case: Simulation, kinds: Sequence[int], can: Flags) -> tuple[int, float]:
@@ -569,7 +575,7 @@ def held_cost(machine: Machine, months: int) -> float:
 
 def _improved(
     fast: Compared, begin: Sequence[tuple[Stock, ...]], limits: dict[str, int], fleet: Fleet,
-    late: float,
+    late: float, *, most: int,
 ) -> tuple[Stock, ...]:  # fmt: skip
     """Return the cheapest fleet in time that single changes lead to.
 
@@ -578,7 +584,7 @@ def _improved(
     case = fast.case
     allowed = [s for s in begin if _allowed(case, s, limits, fleet)] or [begin[0]]
     now, best = fast.best_of(allowed, late)
-    for rounds in range(MOST_ROUNDS):
+    for rounds in range(most):
         fast.say(_so_far(fast.compared, now), COMPARING - 0.4 * 0.7**rounds)
         tried = [s for s in _neighbours(case, best, limits, fleet)
                  if now[0] > 0.0 or _least_cost(case, s) <= now[1]]  # fmt: skip
