@@ -109,11 +109,11 @@ def run_audit(options: argparse.Namespace) -> int:
     return words.REFUSED if changed else words.ANSWERED
 
 
-def recorded(what: str, about: str) -> None:
+def recorded(what: str, about: str, *, allowed: bool = True) -> None:
     """Write an action of this command to the audit log; AuditError where the disk refuses."""
     record(
         audit_folder(team_folder(os.environ)), who=_user(), role="admin", via="command",
-        what=what, about=about,
+        what=what, about=about, allowed=allowed,
     )  # fmt: skip
 
 

@@ -271,11 +271,23 @@ def test_a_licence_that_contradicts_the_file_is_refused(tmp_path: Path) -> None:
         with_terms(rows, {"licence": "CC0"}, "a.csv")
     with pytest.raises(SourceError, match=r"the file says 'CC BY 4\.0', you state 'mit'"):
         with_terms(rows, {"licence": "mit"}, "a.csv")
+    with pytest.raises(SourceError, match="step_s"):  # all problems at once
+        with_terms([row | {"step_s": -1.0} for row in rows], {"licence": "CC0"}, "a.csv")
     assert with_terms(rows[:1], {"licence": "mit"}, "a.csv") == rows[:1]
     assert with_terms(rows, {}, "a.csv") == rows
     open_row = {"model": "C", "licence": None}
     given = with_terms([*rows, open_row], {"licence": "CC0"}, "a.csv")
     assert licences(given) == ("MIT", "CC BY 4.0", "CC0")
+
+
+def test_a_citation_stays_with_its_runs_in_a_set_that_has_another(tmp_path: Path) -> None:
+    rows = rows_of("template", written(tmp_path / "t.csv", TABLE.replace("net", "model")), {})
+    logged = rows[0] | {"global_batch_size": 8, "source": "a log"}
+    for row, citation in ((rows[0], "A, 2025"), (logged, "B, 2026")):
+        whole = with_terms([row], {"licence": "CC0", "citation": citation}, "t.csv")
+        commit(tmp_path / "mine", whole, {"title": "Mine", "citation": citation})
+    assert {r["source"] for r in summaries(tmp_path / "mine")} == {"A, 2025", "a log; B, 2026"}
+    assert (tmp_path / "mine" / "set.toml").read_text().count("citation") == 1
 
 
 def test_every_source_says_what_it_reads_derives_and_refuses() -> None:
