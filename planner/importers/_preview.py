@@ -10,7 +10,7 @@ from typing import Any, Final
 from planner.core import Text, listed_words
 from planner.core.slugs import UNOFFICIAL
 from planner.importers.formats import SourceError
-from planner.runs import CheckedRun, RecordError, check_rows, complete, table_from_rows
+from planner.runs import CheckedRun, RecordError, complete, table_from_rows
 from planner.store.disk.files import write_once
 from planner.store.disk.folders import Folder
 from planner.store.sealed.accept import Contradiction
@@ -72,8 +72,16 @@ def with_terms(
         for row in rows
     ]
     if problem := _contradicted(rows, terms.get("licence", "")):
-        raise SourceError(name, [problem, *map(str, check_rows(whole))])
+        raise SourceError(name, [problem, *_wrong(whole)])
     return whole
+
+
+def _wrong(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    try:
+        table_from_rows(rows)
+    except RecordError as error:
+        return list(map(str, error.problems))
+    return []
 
 
 def _cited(row: Mapping[str, Any], terms: Mapping[str, str]) -> dict[str, str]:

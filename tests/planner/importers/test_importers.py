@@ -271,8 +271,13 @@ def test_a_licence_that_contradicts_the_file_is_refused(tmp_path: Path) -> None:
         with_terms(rows, {"licence": "CC0"}, "a.csv")
     with pytest.raises(SourceError, match=r"the file says 'CC BY 4\.0', you state 'mit'"):
         with_terms(rows, {"licence": "mit"}, "a.csv")
-    with pytest.raises(SourceError, match="step_s"):  # all problems at once
-        with_terms([row | {"step_s": -1.0} for row in rows], {"licence": "CC0"}, "a.csv")
+    file = written(tmp_path / "t.csv", TABLE.replace("net", "model"))
+    whole = rows_of("template", file, {})[0] | {"licence": "MIT"}
+    for step_s, problems in ((0.1, 1), (-1.0, 2)):  # all problems at once
+        with pytest.raises(SourceError) as caught:
+            with_terms([whole | {"step_s": step_s}], {"licence": "CC0"}, "a.csv")
+        assert len(caught.value.problems) == problems
+        assert ("step_s" in str(caught.value)) is (problems > 1)
     assert with_terms(rows[:1], {"licence": "mit"}, "a.csv") == rows[:1]
     assert with_terms(rows, {}, "a.csv") == rows
     open_row = {"model": "C", "licence": None}
