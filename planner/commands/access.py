@@ -295,7 +295,7 @@ def _bind(folder: Path, secret: str) -> None:
 def _token_cells(token: Token) -> list[str]:
     sets = ", ".join("any" if s == ANY_SET else s for s in token.sets)
     groups = ", ".join(token.groups)
-    made = "official" if token.official else UNOFFICIAL
+    made = ("official" if token.official else UNOFFICIAL) if token.sets else ""
     return [
         token.id, token.name, token.owner, sets, made, groups, day(token.created_at),
         state_of(token),
