@@ -163,10 +163,12 @@ def test_the_checksum_is_that_of_tfrecord_files() -> None:
     assert _checksum(b"123456789") == ((0xE3069283 >> 15 | 0xE3069283 << 17) + 0xA282EAD8) % 2**32
 
 
-def test_a_changed_wall_time_is_noticed(tmp_path: Path) -> None:
+@pytest.mark.parametrize("wall_s", [50.0, 100.0, 200.0], ids=["first event", "epoch 1", "epoch 3"])
+def test_a_changed_wall_time_is_noticed(tmp_path: Path, wall_s: float) -> None:
     path = tmp_path / "events.out.tfevents.1"
     stamps = b"".join(_event(100.0 + 50.0 * i, i, "epoch_loss") for i in range(3))
-    path.write_bytes(stamps.replace(struct.pack("<d", 200.0), struct.pack("<d", 210.0)))
+    whole = _event(50.0) + stamps
+    path.write_bytes(whole.replace(struct.pack("<d", wall_s), struct.pack("<d", wall_s + 5.0)))
     assert "its checksum does not match" in refused("tensorboard", path, FACTS)
 
 
