@@ -15,6 +15,7 @@ from pages.common import narrow, widgets
 from pages.common.link import as_text
 from pages.visitor.permission import Action, allow, permission
 from planner.core import Text, csv_text
+from planner.core.slugs import UNOFFICIAL
 from planner.report import public_url
 from planner.store import Store
 from planner.store.disk.access import Access, stamp_text
@@ -201,6 +202,7 @@ def _tokens() -> None:
         {
             "Id": t.id, "Name": t.name, "Owner": t.owner or None,
             "Adds to": ", ".join("any set" if s == ANY_SET else s for s in t.sets) or None,
+            "New sets": ("official" if t.official else UNOFFICIAL) if t.sets else None,
             "Reads groups": ", ".join(t.groups) or None, "Made": stamp_text(t.created_at)[:10],
             "State": t.state(now_s),
         }

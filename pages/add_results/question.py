@@ -82,8 +82,9 @@ class TargetSet:
 
     @property
     def terms(self) -> dict[str, str]:
-        """Columns of every run that say under which terms it may be used."""
-        return {n: self.about[n] for n in ("licence", "source_url") if self.about.get(n)}
+        """What every run says of its terms and its source."""
+        names = ("licence", "source_url", "citation")
+        return {n: self.about[n] for n in names if self.about.get(n)}
 
 
 def key(name: str) -> str:

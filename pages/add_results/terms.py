@@ -12,7 +12,7 @@ from pages.common import widgets
 from pages.common.kept import store
 from pages.common.link import as_text, plain
 from pages.visitor import identity
-from pages.visitor.permission import Action, allow
+from pages.visitor.permission import Action, allow, refused
 from planner.core import Text, message_of, paragraph, plural
 from planner.core.slugs import folder_slug
 from planner.importers import Preview, SourceError, commit
@@ -133,7 +133,9 @@ def _added(own: Path, added: AddedFiles, target: TargetSet) -> None:
         whole = question.rows_for(added, rows, target)
         done = commit(own / target.slug, whole, target.about)
     except (SourceError, RecordError, CommitError) as error:
-        sets.say(message_of(error), wrong=True)
+        why = message_of(error)
+        refused(Action.ADD, Text("{set}, refused: {why}", set=target.slug, why=why))
+        sets.say(why, wrong=True)
         return
     question.begin_again()
     new = Text("{new:,} runs are added to {target}.", new=done.new, target=target.name)

@@ -19,6 +19,7 @@ Anything that cannot be checked counts as no.
 
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum
 from types import MappingProxyType
@@ -101,6 +102,20 @@ def allow(action: Action, about: str = "") -> Permission:
     except OSError as error:
         return _no(str(error))
     return decided
+
+
+def refused(action: Action, about: str) -> None:
+    """Write to the audit log that an allowed action was not done; `about` says why.
+
+    Without a word where the disk refuses: nothing was changed, and the visitor is told so.
+    """
+    who = identity.person()
+    name, role = (who.name, who.role) if identity.login_is_on() else ("this machine", ADMIN)
+    with suppress(OSError):
+        record(
+            audit_folder(team_folder(os.environ)), who=name, role=role, via="page",
+            what=action.value, about=about, allowed=False,
+        )  # fmt: skip
 
 
 def by_role(

@@ -5,7 +5,9 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from planner.answers import parameters
 from planner.answers._asking import NO_RUN
@@ -180,15 +182,32 @@ def explore_answered(store: Store, catalog: Catalog, question: QueryTexts) -> Ex
     if values["view"] == PIVOT:
         wrong = _pivot_problems(values)
         pivot = None if wrong else _pivot(runs, values, chosen)
-        return answer.with_pivot(pivot, _sample_note(store, runs, filters), [*problems, *wrong])
+        before = (*_sample_note(store, runs, filters), *_standing_note(runs, chosen))
+        return answer.with_pivot(pivot, before, [*problems, *wrong])
     wrong = check(of)
     if wrong:
         return answer.with_points(None, None, (), [*problems, *wrong])
     points = points_of(runs, of, chosen)
     fits = fits_of(runs, points) if values["fit"] else None
     empty = without_values(runs, of)
-    notes = (*_sample_note(store, runs, filters), *_notes(points, fits, empty))
+    before = (*_sample_note(store, runs, filters), *_standing_note(runs, chosen))
+    notes = (*before, *_notes(points, fits, empty))
     return answer.with_points(points, fits, notes, problems)
+
+
+def _standing_note(runs: pa.Table, chosen: NDArray[np.bool_]) -> list[str]:
+    """Return how many of the filtered runs are unofficial; nothing where none is."""
+    unofficial = runs["standing"].is_valid().to_numpy() & chosen
+    if not (count := int(unofficial.sum())):
+        return []
+    return [
+        plural(
+            count,
+            "{count} of {filtered:,} filtered runs is unofficial.",
+            "{count:,} of {filtered:,} filtered runs are unofficial.",
+            filtered=int(chosen.sum()),
+        )
+    ]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

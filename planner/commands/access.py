@@ -109,11 +109,11 @@ def run_audit(options: argparse.Namespace) -> int:
     return words.REFUSED if changed else words.ANSWERED
 
 
-def recorded(what: str, about: str) -> None:
+def recorded(what: str, about: str, *, allowed: bool = True) -> None:
     """Write an action of this command to the audit log; AuditError where the disk refuses."""
     record(
         audit_folder(team_folder(os.environ)), who=_user(), role="admin", via="command",
-        what=what, about=about,
+        what=what, about=about, allowed=allowed,
     )  # fmt: skip
 
 
@@ -295,7 +295,7 @@ def _bind(folder: Path, secret: str) -> None:
 def _token_cells(token: Token) -> list[str]:
     sets = ", ".join("any" if s == ANY_SET else s for s in token.sets)
     groups = ", ".join(token.groups)
-    made = "official" if token.official else UNOFFICIAL
+    made = ("official" if token.official else UNOFFICIAL) if token.sets else ""
     return [
         token.id, token.name, token.owner, sets, made, groups, day(token.created_at),
         state_of(token),

@@ -78,7 +78,8 @@ def run_import(options: argparse.Namespace) -> int:
         source = SOURCES.get(options.source, SOURCES["template"])
         files = files_from(options.path, source)
         rows = read(options.source, files, Stated(facts=facts, options=options_of), options.set)
-        given = {"licence": options.licence, "source_url": options.source_url or source.url}
+        given = {"licence": options.licence, "source_url": options.source_url or source.url,
+                 "citation": options.citation}  # fmt: skip
         rows = with_terms(rows, {n: text for n, text in given.items() if text}, files.name)
         if any(not row.get("licence") for row in rows):
             words.note("- --licence TEXT is missing: the file states none.")
@@ -133,8 +134,14 @@ def _commit(options: argparse.Namespace, rows: Sequence[dict[str, Any]]) -> int:
         "source_url": options.source_url or source.url,
         "citation": options.citation or source.citation,
     }
-    recorded("import a set", folder_slug(options.set))
-    done = commit(results / folder_slug(options.set), rows, {k: v for k, v in about.items() if v})
+    slug = folder_slug(options.set)
+    recorded("import a set", slug)
+    try:
+        done = commit(results / slug, rows, {k: v for k, v in about.items() if v})
+    except (SourceError, RecordError, CommitError) as error:
+        why = Text("{set}, refused: {why}", set=slug, why=error)
+        recorded("import a set", why, allowed=False)
+        raise
     place = named(results / folder_slug(options.set))
     new = Text("{new:,} runs are new in {results}.", new=done.new, results=place)
     sys.stdout.write(f"{paragraph(new, done.left_out)}\n")

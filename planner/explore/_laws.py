@@ -19,6 +19,7 @@ from planner.convergence import best_learning_rates, fit_convergence
 from planner.core import Estimate, Floats, Refusal, Text, or_refusal, plain
 from planner.explore._columns import numbers_of
 from planner.explore._points import (
+    CASE,
     DEVICES,
     TARGET_CASE,
     TO_TARGET,
@@ -322,4 +323,9 @@ def _labels(runs: pa.Table, points: Points, groups: Sequence[np.ndarray]) -> lis
                     for v in parts[1]]  # fmt: skip
     usual = parts[:1] if case_of(points.question) == TARGET_CASE else parts[1:2]
     different = [part for part in parts if len(set(part)) > 1] or usual
-    return [" · ".join(map(str, names)) for names in zip(*different, strict=True)] if groups else []
+    if case_of(points.question) != CASE and any(parts[-1]) and parts[-1] not in different:
+        different = [*different, parts[-1]]
+    return [
+        " · ".join(str(name) for name in names if name is not None)
+        for names in zip(*different, strict=True)
+    ] if groups else []  # fmt: skip

@@ -40,11 +40,11 @@ SPREAD: Final = 0.6
 CASE: Final = ("workload", "system", "pattern", "software")
 """Columns that are equal along a line: its runs differ in batch size."""
 DEVICES: Final = "devices"
-DEVICES_CASE: Final = ("workload", "system_name", "pattern", "software")
+DEVICES_CASE: Final = ("workload", "system_name", "pattern", "software", "standing")
 """The same along a line over device counts."""
 TO_TARGET: Final = frozenset({"steps_to_target", "samples_to_target"})
 """Numbers that depend on the batch, and hardly on the machine."""
-TARGET_CASE: Final = ("workload", "target_value")
+TARGET_CASE: Final = ("workload", "target_value", "standing")
 """The same along a line of them."""
 Indices = NDArray[np.int64]
 Mask = NDArray[np.bool_]

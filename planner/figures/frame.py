@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from plotly.basedatatypes import BaseFigure
 
 from planner.core import Floats, Text, cut
+from planner.core.slugs import BADGE
 
 LIGHT: Final = (
     "#0072B2",
@@ -590,7 +591,7 @@ _PART: Final = re.compile(r"^(?:replica|stage|branch) on a ")
 @lru_cache(maxsize=4096)
 def system_key(system: str) -> str:
     """Return the accelerator of a system: 'Rent 8 x H100 SXM5 80GB (Lambda)' -> 'H100'."""
-    name = _PART.sub("", _BEFORE.sub("", system.strip()))
+    name = _PART.sub("", _BEFORE.sub("", system.strip().removesuffix(BADGE)))
     return _AFTER.sub("", name) or system
 
 

@@ -60,20 +60,45 @@ def with_terms(
 ) -> list[dict[str, Any]]:
     """Return the rows with the licence and the address of `terms` where they state none.
 
+    A citation is added to what a row says of its source: the set may have another one.
+
     Raises:
-        SourceError: every run of the file `name` states a licence, and another one is given.
+        SourceError: every run of the file `name` states a licence, and another one is given; with
+            all that is wrong with the rows.
     """
-    given, own = terms.get("licence", ""), licences(rows)
-    if given and own and all(row.get("licence") for row in rows):
-        others = [each for each in own if each.casefold() != given.casefold()]
-        if others:
-            text = Text(
-                "licence: the file says {own}, you state {given}. Leave yours out.",
-                own=listed_words([repr(each) for each in others[:_MOST_LICENCES]]),
-                given=repr(given),
-            )
-            raise SourceError(name, [text])
-    return [{**terms, **{n: v for n, v in row.items() if v is not None}} for row in rows]
+    kept = {n: text for n, text in terms.items() if n != "citation"}
+    whole = [
+        {**kept, **{n: v for n, v in row.items() if v is not None}, **_cited(row, terms)}
+        for row in rows
+    ]
+    if problem := _contradicted(rows, terms.get("licence", "")):
+        raise SourceError(name, [problem, *_wrong(whole)])
+    return whole
+
+
+def _wrong(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    try:
+        table_from_rows(rows)
+    except RecordError as error:
+        return list(map(str, error.problems))
+    return []
+
+
+def _cited(row: Mapping[str, Any], terms: Mapping[str, str]) -> dict[str, str]:
+    parts = (str(row.get("source") or ""), terms.get("citation", ""))
+    return {"source": "; ".join(part for part in parts if part)} if any(parts) else {}
+
+
+def _contradicted(rows: Sequence[Mapping[str, Any]], given: str) -> str:
+    """Return that a licence is not that of the file, where every row states one; else ""."""
+    others = [each for each in licences(rows) if each.casefold() != given.casefold()]
+    if not given or not others or not all(row.get("licence") for row in rows):
+        return ""
+    return Text(
+        "licence: the file says {own}, you state {given}. Leave yours out.",
+        own=listed_words([repr(each) for each in others[:_MOST_LICENCES]]),
+        given=repr(given),
+    )
 
 
 _MOST_LICENCES: Final = 5

@@ -525,8 +525,12 @@ def checked_workloads(store: Store) -> dict[str, int]:
 
 
 def factor_rows(store: Store, workload: str) -> list[dict[str, Any]]:
-    """Return rows of good runs with epochs of a workload in any precision, newest first."""
-    return list(store.arrow(sql.FACTOR_ROWS, [workload, MOST_RUNS]).to_pylist())
+    """Return rows of good runs with epochs of a workload in any precision, newest first.
+
+    Unofficial runs are among them only where there are no others.
+    """
+    rows = list(store.arrow(sql.FACTOR_ROWS, [workload, MOST_RUNS]).to_pylist())
+    return [row for row in rows if row["standing"] is None] or rows
 
 
 def job_rows(store: Store, workload: str, most: int = MOST_RUNS) -> list[dict[str, Any]]:

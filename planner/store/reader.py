@@ -300,12 +300,14 @@ class Store:
     def once_for_good(self, question: str, work: Callable[[], str]) -> str:
         """Return a text about all runs; with a summary file it is kept for the next start.
 
-        It must follow from the runs and this program only: `question` is its name.
+        It must follow from the runs, the standing of their sets and this program only: `question`
+        is its name.
         """
         if not self.in_file:
             return work()
         root = runs_file.places_folder(os.environ)
         files = [(str(path), str(seal)) for path, seal in self.rows(sql.SEALS)]
+        files += [(str(place), UNOFFICIAL) for (place,) in self.rows(sql.MARKED)]
         name = runs_file.answer_key(runs_file.key_of(self.folders, self.viewer), question, files)
         text = runs_file.kept_answer(root, name)
         if text is None:

@@ -371,8 +371,10 @@ KINDS_OF_RUNS: Final = f"""
 """Of a workload's runs the first ones that differ in what decides the size of an epoch, and which
 systems have a curve, in the order of `RUNS_OF` by pattern."""
 TRAIN_SAMPLES: Final = """
-    SELECT DISTINCT train_samples FROM runs
-    WHERE workload = ? AND status = 'ok' AND train_samples IS NOT NULL LIMIT 2"""
+    WITH stated AS (SELECT train_samples, standing FROM runs
+        WHERE workload = ? AND status = 'ok' AND train_samples IS NOT NULL)
+    SELECT DISTINCT train_samples FROM stated
+    WHERE standing IS NULL OR NOT EXISTS (SELECT 1 FROM stated WHERE standing IS NULL) LIMIT 2"""
 """Two sizes are enough to show that the runs state no single one."""
 SCATTER: Final = """
     WITH stated AS (

@@ -12,6 +12,7 @@ import numpy as np
 
 from planner.convergence import ConvergenceCurve, goal_text, is_stricter, target_text
 from planner.core import Estimate, Floats, Refusal, Text, in_words, paragraph, percent
+from planner.core.slugs import BADGE
 from planner.runs import NO_OPTIMIZER, Trials, TrialSet
 from planner.throughput import interval_text, rounded_estimate, size
 from planner.time_to_target.goodput import (
@@ -48,8 +49,9 @@ class TargetWords:
 def goal_of(of: TrialSet, trials: Trials, target: float) -> TargetWords:
     """Return the goal of a set of trials; `stricter_than` the recorded target if it is."""
     recorded = target_text(trials.target, in_per_cent=trials.in_per_cent)
+    badge = BADGE if of.standing else ""
     return TargetWords(
-        trained=" on ".join(p for p in (of.network, of.dataset) if p),
+        trained=f"{' on '.join(p for p in (of.network, of.dataset) if p)}{badge}",
         target=goal_text(trials, target),
         stricter_than=recorded if is_stricter(trials, target) else "",
     )

@@ -13,12 +13,18 @@ import pytest
 
 from api.routes import ANSWERS
 from planner.__main__ import run
-from planner.answers import compare_answered, curve_answered, how_long_answered
+from planner.answers import (
+    compare_answered,
+    curve_answered,
+    explore_answered,
+    how_long_answered,
+)
 from planner.answers.comparison import option_rows
 from planner.core.slugs import UNOFFICIAL
 from planner.epochs import Option
 from planner.store import Store
 from planner.store.catalog import read_catalog
+from planner.store.disk.audit import AuditEntry, audit_folder, entries
 from planner.store.sealed.result_set import NAME
 from planner.throughput import curve_rows
 from tests.api.served import CATALOG, TODAY, app, ask
@@ -116,10 +122,12 @@ def test_a_page_and_its_files_say_that_their_runs_are_unofficial(
             _said(said, standing)
 
 
-@pytest.mark.parametrize("page", ["how-long", "compare", "throughput", "scaling-out"])
+@pytest.mark.parametrize(
+    "page", ["how-long", "compare", "throughput", "scaling-out", "steps-to-target"]
+)
 def test_the_first_tiles_of_a_page_say_it(standing: str, page: str) -> None:
     tiles = next(
-        str(block.proto.body) for block in show(page, **LINKS[page]).get("html")
+        str(block.proto.body) for block in show(page, **LINKS.get(page, {})).get("html")
         if "epochwise-answer" in block.proto.body
     )  # fmt: skip
     assert (UNOFFICIAL in tiles) is bool(standing)
@@ -176,13 +184,39 @@ def test_a_set_that_is_checked_loses_its_mark_at_the_next_look(alone: Path) -> N
 def test_an_unofficial_set_moves_no_answer_of_a_checked_one(alone: Path, tmp_path: Path) -> None:
     build(tmp_path / "bare", "")
     build(alone, "")
-    build(alone, UNOFFICIAL, slug="other", faster=3.0)
+    build(alone, UNOFFICIAL, slug="other", faster=3.0, samples=90_000)
     bare, both = opened(tmp_path / "bare"), opened(alone)
     assert _curves(both, official=True) == _curves(bare, official=True)
+    assert len(_curves(both, official=False)) == 3
     options = [_compared(store) for store in (bare, both)]
     shared = options[0].keys() & options[1].keys()
     assert {k: options[0][k] for k in shared} == {k: options[1][k] for k in shared}
     assert shared
+
+
+def test_explore_counts_unofficial_runs_where_it_mixes_them(alone: Path) -> None:
+    build(alone, "")
+    build(alone, UNOFFICIAL, slug="other")
+    catalog = read_catalog(CATALOG).catalog
+    for view in ({"x": ["global_batch_size"], "y": ["samples_per_s"]}, {"view": ["pivot"]}):
+        notes = explore_answered(opened(alone), catalog, view).notes
+        assert "24 of 48 filtered runs are unofficial." in notes
+
+
+def test_a_refused_import_says_so_in_the_audit_log(
+    alone: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("EPOCHWISE_STATE", str(tmp_path / "state"))
+    file = tmp_path / "t.csv"
+    asked = ["import", "template", str(file), "--set", "mine", "--licence", "CC0",
+             "--results", str(alone)]  # fmt: skip
+    for step_s, code in ((0.1, 0), (0.2, 2)):
+        file.write_text(f"model,system_name,device_kind,step_s\nA,B,gpu,{step_s}\n")
+        assert run(asked) == code
+    logged = [e for e in entries(audit_folder(tmp_path / "state")) if isinstance(e, AuditEntry)]
+    assert [e.allowed for e in logged] == [True, True, False]
+    assert "mine, refused: " in logged[-1].about
+    assert "other numbers" in logged[-1].about
 
 
 def _values(tree: object, name: str) -> list[object]:

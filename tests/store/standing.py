@@ -20,23 +20,36 @@ _SHARED: Final = {
 }  # fmt: skip
 
 
-def build(results: Path, standing: str, *, slug: str = "brought", faster: float = 1.0) -> Path:
-    """The set: throughput on 1 to 4 devices, whole epochs, and trials to a target."""
+def build(
+    results: Path,
+    standing: str,
+    *,
+    slug: str = "brought",
+    faster: float = 1.0,
+    samples: int = 50_000,
+) -> Path:
+    """The set: throughput on 1 to 4 devices, whole epochs, and trials to a target.
+
+    Sets of two names have runs of their own.
+    """
     place = results / slug
     place.mkdir(parents=True)
     about = {"title": "Brought numbers", "licence": "CC0", "source": "a lab"}
     about |= {"standing": standing} if standing else {}
     (place / NAME).write_text(set_text(about), encoding="utf-8")
-    commit_runs(place, [r | {"result_set": slug} for r in (*_timed(faster), *_trials())])
+    own = {"result_set": slug, "samples_per_epoch": samples, "train_samples": samples}
+    more = len(slug)
+    runs = (*_timed(faster, samples), *_trials())
+    commit_runs(place, [r | own | {"repeat": r.get("repeat", 0) + more} for r in runs])
     return place
 
 
-def _timed(faster: float) -> list[dict[str, Any]]:
+def _timed(faster: float, samples: int) -> list[dict[str, Any]]:
     made = []
     for devices in (1, 2, 4):
         for batch in (64, 128, 256, 512):
             step_s = (0.02 + batch / (900.0 * devices) + 0.004 * (devices > 1)) / faster
-            epoch_s = step_s * 50_000 / batch
+            epoch_s = step_s * samples / batch
             made.append(row(
                 **_SHARED, accelerators_per_node=devices, global_batch_size=batch, step_s=step_s,
                 throughput=batch / step_s, pre_train_s=5.0, first_epoch_s=epoch_s + 2.0,

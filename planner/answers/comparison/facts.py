@@ -29,8 +29,12 @@ _LIBRARIES: Final = Kept(16)
 def epoch_size_of(
     store: Store, workload: str, runs: Sequence[Run], entered: float | None = None
 ) -> EpochSize:
-    """Return the epoch size of a workload; `entered` counts first, then `runs` of a pattern."""
-    return epoch_size(runs, entered, queries.stated_samples(store, workload))
+    """Return the epoch size of a workload; `entered` counts first, then `runs` of a pattern.
+
+    Unofficial runs count only where a workload has no others.
+    """
+    checked = [run for run in runs if not run.standing]
+    return epoch_size(checked or runs, entered, queries.stated_samples(store, workload))
 
 
 def measured_job(

@@ -95,6 +95,19 @@ def test_all_problems_come_at_once_with_row_column_rule_and_fix(mine: Path) -> N
     assert not mine.exists()
 
 
+def test_a_licence_in_the_file_needs_no_field_and_allows_no_other(mine: Path) -> None:
+    head, *lines = GOOD.splitlines()
+    shown = dropped("\n".join([f"{head},licence", *(f"{line},MIT" for line in lines), ""]))
+    assert "the licence" not in texts(shown)
+    shown = described(shown)
+    [problem] = shown.dataframe[0].value.to_dict("records")
+    assert problem["Problem"] == "the file says 'MIT', you state 'CC0'"
+    assert problem["What to do"] == "Leave yours out"
+    add(field(shown, "Licence", ""))
+    assert {r["licence"] for r in summaries(mine / "mine")} == {"MIT"}
+    assert 'licence = "MIT"' in (mine / "mine" / "set.toml").read_text(encoding="utf-8")
+
+
 def test_unknown_columns_are_mapped_in_fields(mine: Path) -> None:
     shown = dropped(GOOD.replace("model", "net").replace("total_s", "colour"))
     boxes = {b.label: b for b in shown.selectbox}

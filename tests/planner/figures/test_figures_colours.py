@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from planner.figures.frame import DARK_THEME, HUES, LIGHT_THEME, SHADES, Theme, contrast
+from planner.figures.frame import (
+    DARK_THEME,
+    HUES,
+    LIGHT_THEME,
+    SHADES,
+    Theme,
+    contrast,
+    system_slots,
+)
 
 
 @pytest.mark.parametrize("theme", [LIGHT_THEME, DARK_THEME], ids=["light", "dark"])
@@ -24,3 +32,11 @@ def test_shades_of_a_hue_differ(theme: Theme) -> None:
     for hue in range(HUES):
         shades = [theme.colour(hue + HUES * shade) for shade in range(SHADES)]
         assert len(set(shades)) == SHADES
+
+
+@pytest.mark.parametrize(
+    "system", ["A100", "8 × A100 on 2 nodes", "4 × T4 without P2P", "TPU v2-8"]
+)
+def test_an_unofficial_system_has_the_hue_of_the_checked_one(system: str) -> None:
+    slots = system_slots([system, f"{system} (unofficial)", "another"])
+    assert slots[system] == slots[f"{system} (unofficial)"] != slots["another"]

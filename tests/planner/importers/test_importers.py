@@ -163,10 +163,12 @@ def test_the_checksum_is_that_of_tfrecord_files() -> None:
     assert _checksum(b"123456789") == ((0xE3069283 >> 15 | 0xE3069283 << 17) + 0xA282EAD8) % 2**32
 
 
-def test_a_changed_wall_time_is_noticed(tmp_path: Path) -> None:
+@pytest.mark.parametrize("wall_s", [50.0, 100.0, 200.0], ids=["first event", "epoch 1", "epoch 3"])
+def test_a_changed_wall_time_is_noticed(tmp_path: Path, wall_s: float) -> None:
     path = tmp_path / "events.out.tfevents.1"
     stamps = b"".join(_event(100.0 + 50.0 * i, i, "epoch_loss") for i in range(3))
-    path.write_bytes(stamps.replace(struct.pack("<d", 200.0), struct.pack("<d", 210.0)))
+    whole = _event(50.0) + stamps
+    path.write_bytes(whole.replace(struct.pack("<d", wall_s), struct.pack("<d", wall_s + 5.0)))
     assert "its checksum does not match" in refused("tensorboard", path, FACTS)
 
 
@@ -271,11 +273,28 @@ def test_a_licence_that_contradicts_the_file_is_refused(tmp_path: Path) -> None:
         with_terms(rows, {"licence": "CC0"}, "a.csv")
     with pytest.raises(SourceError, match=r"the file says 'CC BY 4\.0', you state 'mit'"):
         with_terms(rows, {"licence": "mit"}, "a.csv")
+    file = written(tmp_path / "t.csv", TABLE.replace("net", "model"))
+    whole = rows_of("template", file, {})[0] | {"licence": "MIT"}
+    for step_s, problems in ((0.1, 1), (-1.0, 2)):  # all problems at once
+        with pytest.raises(SourceError) as caught:
+            with_terms([whole | {"step_s": step_s}], {"licence": "CC0"}, "a.csv")
+        assert len(caught.value.problems) == problems
+        assert ("step_s" in str(caught.value)) is (problems > 1)
     assert with_terms(rows[:1], {"licence": "mit"}, "a.csv") == rows[:1]
     assert with_terms(rows, {}, "a.csv") == rows
     open_row = {"model": "C", "licence": None}
     given = with_terms([*rows, open_row], {"licence": "CC0"}, "a.csv")
     assert licences(given) == ("MIT", "CC BY 4.0", "CC0")
+
+
+def test_a_citation_stays_with_its_runs_in_a_set_that_has_another(tmp_path: Path) -> None:
+    rows = rows_of("template", written(tmp_path / "t.csv", TABLE.replace("net", "model")), {})
+    logged = rows[0] | {"global_batch_size": 8, "source": "a log"}
+    for row, citation in ((rows[0], "A, 2025"), (logged, "B, 2026")):
+        whole = with_terms([row], {"licence": "CC0", "citation": citation}, "t.csv")
+        commit(tmp_path / "mine", whole, {"title": "Mine", "citation": citation})
+    assert {r["source"] for r in summaries(tmp_path / "mine")} == {"A, 2025", "a log; B, 2026"}
+    assert (tmp_path / "mine" / "set.toml").read_text().count("citation") == 1
 
 
 def test_every_source_says_what_it_reads_derives_and_refuses() -> None:

@@ -135,7 +135,8 @@ def test_the_fields_of_all_events_of_a_file_count_together(
         data = _one_event(b"\x10\x01" * 4) * events
         given = SourceFiles(name="a", data={"a": data})
         if events == 2:
-            assert tensorboard_events._scalars(given, data) == (0.0, [])
+            opened, scalars = tensorboard_events._scalars(given, data)
+            assert (opened.wall_s, scalars) == (0.0, [])
         else:
             with pytest.raises(ValueError, match="more than 10 fields"):
                 tensorboard_events._scalars(given, data)

@@ -525,8 +525,10 @@ def test_a_set_that_is_marked_or_checked_changes_the_file_in_use_and_between_sta
     about = results / "set0" / "set.toml"
     checked = about.read_text(encoding="utf-8")
     store = in_file(results)
+    assert store.once_for_good("standing", lambda: "checked") == "checked"
     about.write_text(f'{checked}standing = "unofficial"\n', encoding="utf-8")
     store.refresh()
+    assert store.once_for_good("standing", lambda: "marked") == "marked"
     marked = answers(in_memory(results))
     assert answers(store) == marked != expected
     del store
@@ -537,4 +539,6 @@ def test_a_set_that_is_marked_or_checked_changes_the_file_in_use_and_between_sta
     del store
     gc.collect()
     about.write_text(checked, encoding="utf-8")
-    assert answers(in_file(results)) == expected
+    store = in_file(results)
+    assert answers(store) == expected
+    assert store.once_for_good("standing", lambda: "again") == "checked"

@@ -49,7 +49,7 @@ def _read(files: SourceFiles, stated: Stated) -> Sequence[Row]:
             [Text("it is larger than {most_bytes:,} bytes. Split it.", most_bytes=MOST_BYTES)],
         )
     try:
-        opened_s, scalars = _scalars(files, data)
+        opened, scalars = _scalars(files, data)
     except (struct.error, IndexError, UnicodeDecodeError, ValueError) as error:
         if isinstance(error, SourceError):
             raise
@@ -69,7 +69,7 @@ def _read(files: SourceFiles, stated: Stated) -> Sequence[Row]:
         )
         raise SourceError(files.first, [text])
     chosen = [s for s in scalars if s.tag == tag]
-    damaged = [s.step for s in chosen if _checksum(s.whole.data) != s.whole.checksum]
+    damaged = [s.step for s in (opened, *chosen) if _checksum(s.whole.data) != s.whole.checksum]
     if damaged:
         text = Text(
             "step {damaged}: its checksum does not match. Copy the file again.", damaged=damaged[0]
@@ -85,7 +85,7 @@ def _read(files: SourceFiles, stated: Stated) -> Sequence[Row]:
         )
         raise SourceError(files.first, [text])
     later_s = [b.wall_s - a.wall_s for a, b in itertools.pairwise(chosen)]
-    start_s = chosen[0].wall_s - opened_s
+    start_s = chosen[0].wall_s - opened.wall_s
     if min(later_s) <= 0.0 or start_s <= 0.0:
         raise SourceError(
             files.first,
@@ -98,16 +98,16 @@ def _read(files: SourceFiles, stated: Stated) -> Sequence[Row]:
             "later_epoch_mean_s": mean,
             "later_epoch_sd_s": (sum((t - mean) ** 2 for t in later_s) / len(later_s)) ** 0.5,
             "epochs_measured": len(chosen),
-            "recorded_at": clocked(opened_s),
+            "recorded_at": clocked(opened.wall_s),
             "note": "Epoch times are differences of the wall times of the event file, with "
             "everything that ran in between.",
         }
     ]
 
 
-def _scalars(files: SourceFiles, data: bytes) -> tuple[float, list[_Scalar]]:
-    """Return the time of the first event and all scalars."""
-    opened_s: float | None = None
+def _scalars(files: SourceFiles, data: bytes) -> tuple[_Scalar, list[_Scalar]]:
+    """Return the first event, which may have no scalar, and all scalars."""
+    opened: _Scalar | None = None
     scalars: list[_Scalar] = []
     counted = itertools.count(1)
     for record in _records(data):
@@ -119,7 +119,7 @@ def _scalars(files: SourceFiles, data: bytes) -> tuple[float, list[_Scalar]]:
                 step = value
             elif field == 5 and isinstance(value, bytes):
                 summary = value
-        opened_s = wall_s if opened_s is None else opened_s
+        opened = opened or _Scalar("", step, wall_s, None, record)
         for field, value in _fields(summary, counted):
             if (
                 field == 1
@@ -131,9 +131,9 @@ def _scalars(files: SourceFiles, data: bytes) -> tuple[float, list[_Scalar]]:
             raise SourceError(
                 files.first, [Text("it has more than {most_rows:,} scalars.", most_rows=MOST_ROWS)]
             )
-    if opened_s is None:
+    if opened is None:
         raise SourceError(files.first, ["it is empty."])
-    return opened_s, scalars
+    return opened, scalars
 
 
 def _scalar(
