@@ -28,7 +28,7 @@ RUNNERS_F_STRINGS: Final = 28
 """Those of the runners: names and notes in results, commands, and the guard."""
 BACKTEST_F_STRINGS: Final = 47
 """Those of the back-test: names of its questions, and its documents."""
-PIECES: Final = 34
+PIECES: Final = 2
 """Templates that are a part of a sentence. It only goes down."""
 SENTENCES: Final = frozenset(
     {"reason", "measure_next", "sentence", "message", "way_out", "fix", "note"}

@@ -130,8 +130,10 @@ def _system(times: StepTimeChoice, devices: int, nodes: int) -> str:
     """Return the name of a system: '16 × T4 on 2 nodes'."""
     if devices == 1:
         return times.name
-    over = Text(" on {nodes:,} nodes", nodes=nodes) if nodes > 1 else ""
-    return f"{devices:,} × {times.name}{over}{'' if times.peer_to_peer else ' without P2P'}"
+    system: str = f"{devices:,} × {times.name}"
+    if nodes > 1:
+        system = Text("{system} on {nodes:,} nodes", system=system, nodes=nodes)
+    return system if times.peer_to_peer else Text("{system} without P2P", system=system)
 
 
 _NONE: Final = "not chosen"
