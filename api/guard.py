@@ -135,7 +135,8 @@ def failed(request: Request, error: Exception) -> Response:
 
 def headers_of(policy: str, host: str) -> dict[str, str]:
     """Return the headers of every response; some browsers need the socket's full address."""
-    sockets = Text(" ws://{host} wss://{host}", host=host) if _HOST.fullmatch(host) else ""
+    addresses = ("", f"ws://{host}", f"wss://{host}") if _HOST.fullmatch(host) else ()
+    sockets = " ".join(addresses)
     return {**_ALWAYS, "Content-Security-Policy": policy.replace("{sockets}", sockets)}
 
 

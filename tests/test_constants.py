@@ -113,7 +113,7 @@ NO_JUDGEMENT: Final[dict[str, str]] = {
         runs._records:SLACK runs._records:OUTSIDE_STEPS
         core.parameters:LONGEST_VALUE core.parameters:MOST_VALUES
         core.parameters:MOST_QUERY_VALUES
-        core.parameters:LONGEST_QUERY epochs.projection:MOST_EPOCHS scaling._terms:MOST
+        core.parameters:LONGEST_QUERY epochs.projection:COUNTABLE_EPOCHS scaling._terms:MOST
         epochs.how_long:MOST_LINES epochs.how_long:MOST_CHOSEN epochs.how_long:PREFERRED
         core.points:SMALLEST core.points:LARGEST
         answers.comparison._parameters:LONGEST_NAME

@@ -274,22 +274,22 @@ def _limit_score(limit: float, of: Sequence[LimitCheck]) -> dict[str, float | in
 
 def limit_words(kind: str, scores: Sequence[Mapping[str, float | int]]) -> str:
     """Return how often the advice for a kind of limit was right, in one sentence."""
-    asked, advised, kept, best = (
+    cases, advised, kept, best = (
         sum(int(s[n]) for s in scores) for n in ("asked", "advised", "kept", "best")
     )
     if kind == "deadline":
         return Text(
-            "Deadlines: {advised} of {asked} have an advised count. {kept} of these are kept, and "
+            "Deadlines: {advised} of {cases} have an advised count. {kept} of these are kept, and "
             "{best} have the fewest devices possible.",
-            asked=asked,
+            cases=cases,
             advised=advised,
             kept=kept,
             best=best,
         )
     return Text(
-        "Budgets: {advised} of {asked} have an advised count. {kept} of these are kept, and "
+        "Budgets: {advised} of {cases} have an advised count. {kept} of these are kept, and "
         "{best} have the fastest count possible.",
-        asked=asked,
+        cases=cases,
         advised=advised,
         kept=kept,
         best=best,

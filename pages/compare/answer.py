@@ -313,15 +313,13 @@ def _nothing_to_run(comparison: Comparison) -> str:
 def _lines(rows: Sequence[Row]) -> list[str]:
     """Return the next places to measure, each once with the widest interval that it narrows."""
     widest = narrowing_runs(rows)
-    return [widgets.answer_text(f"{what}{_factor_text(f)}") for what, f in widest.items()]
+    return [widgets.answer_text(_with_factor(what, f)) for what, f in widest.items()]
 
 
-def _factor_text(factor: float) -> str:
-    return (
-        Text(" (now within a factor of {factor})", factor=plain(factor, 2))
-        if factor > _NARROW
-        else ""
-    )
+def _with_factor(what: str, factor: float) -> str:
+    if factor <= _NARROW:
+        return what
+    return Text("{what} (now within a factor of {factor})", what=what, factor=plain(factor, 2))
 
 
 _UNNAMED: Final = (

@@ -33,7 +33,7 @@ from planner.answers.comparison import (
 from planner.catalog import Tariff, tariff_of
 from planner.compare import ASSUMPTION_TEXTS, Assumptions
 from planner.convergence import target_text
-from planner.core import HOUR_S, Text, looked_up, parsed, sentence_case
+from planner.core import HOUR_S, Text, joined, looked_up, parsed, sentence_case
 from planner.core.parameters import bounds, limits
 from planner.cost import Display, shown
 from planner.epochs import SAMPLES_PER_EPOCH
@@ -577,17 +577,15 @@ def _whose(link: Link, tariff: Tariff | None) -> None:
         if tariff and tariff.price_usd_per_kwh
         else "the default price"
     )
-    carbon = (
-        Text("; carbon is that of {where}", where=where)
-        if tariff and tariff.carbon_kg_per_kwh
-        else ""
-    )
+    carbon: str = ""
     if st.session_state[link.key("kg_co2_per_kwh")] is not None:
-        carbon = "; carbon is your own value"
+        carbon = "carbon is your own value"
+    elif tariff and tariff.carbon_kg_per_kwh:
+        carbon = Text("carbon is that of {where}", where=where)
     whose = (
         "your own price" if typed else Text("{price}; enter your own to replace it", price=price)
     )
-    st.caption(as_text(Text("Used here: {whose}{carbon}.", whose=whose, carbon=carbon)))
+    st.caption(as_text(Text("Used here: {values}.", values=joined("; ", (whose, carbon)))))
 
 
 def _usual(default: float | None) -> str:

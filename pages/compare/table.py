@@ -32,6 +32,7 @@ from planner.core import (
     between,
     csv_text,
     ends_in_hours,
+    joined,
     paragraph,
     rounded_ends,
     with_ends,
@@ -161,15 +162,15 @@ def _shown(
 ) -> Shown:
     """Return one row; `factors` multiply times and money."""
     stale = "stale · " if row.candidate.stale else ""
-    machines = Text(" · {machines} of them", machines=row.machines) if row.machines > 1 else ""
+    machines = Text("{machines} of them", machines=row.machines) if row.machines > 1 else ""
     why = " ".join(str(record[n]) for n in ("refused", "measure_next") if record[n])
     time, cost = _scaled(row.time, factors[0]), _scaled(row.cost, factors[1])
     at = clocked(time, view.clock) if time else ("", "")
     spent = written_ends(*cost, DIGITS) if cost else None
     return {
         "rank": _rank(row),
-        "short": f"{short}{machines}",
-        "option": f"{row.candidate.label}{machines}",
+        "short": joined(" · ", (short, machines)),
+        "option": joined(" · ", (row.candidate.label, machines)),
         "time": at[0] if time else None,
         "time_range": at[1] or None,
         "finishes": _moment(record["finishes"]),

@@ -99,22 +99,19 @@ def plan_sentence(planned: SweepPlan) -> str:
             title=planned.title,
             count=several(planned.planned, "run"),
         )
-    done = (
-        Text(
-            " ({finished:,} of {planned:,} are measured)",
-            finished=planned.finished,
-            planned=planned.planned,
-        )
-        if planned.finished
-        else ""
-    )
     ends = _ends_s(planned)
     takes = "duration unknown" if ends is None else about(*ends)
+    count = several(planned.left, "run")
+    if not planned.finished:
+        return Text(
+            "{title}: {count} to measure, {takes}.", title=planned.title, count=count, takes=takes
+        )
     return Text(
-        "{title}: {count} to measure{done}, {takes}.",
+        "{title}: {count} to measure ({finished:,} of {planned:,} are measured), {takes}.",
         title=planned.title,
-        count=several(planned.left, "run"),
-        done=done,
+        count=count,
+        finished=planned.finished,
+        planned=planned.planned,
         takes=takes,
     )
 

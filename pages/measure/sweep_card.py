@@ -13,7 +13,7 @@ from pages.common.kept import ROOT, store
 from pages.common.link import Link, as_text, page_link, slugs
 from pages.measure import limits, measuring
 from planner import figures
-from planner.core import Text, in_words, several
+from planner.core import Text, in_words, joined, several
 from planner.store import Store, queries
 from planner.store.disk import sweeps
 from planner.store.disk.sweeps import STORERS, Condition, SweepStatus
@@ -259,15 +259,12 @@ def _progress(status: SweepStatus) -> str:
     if not status.current:
         return done
     epoch = (
-        Text(
-            ", epoch {current_epoch} of {current_epochs}",
-            current_epoch=status.current_epoch,
-            current_epochs=status.current_epochs,
-        )
+        Text("epoch {epoch} of {epochs}", epoch=status.current_epoch, epochs=status.current_epochs)
         if status.current_epoch and status.current_epochs
         else ""
     )
-    return f"{done} · now {as_text(status.current)}{epoch}"
+    now = Text("now {run}", run=joined(", ", (as_text(status.current), epoch)))
+    return joined(" · ", (done, now))
 
 
 def _left(status: SweepStatus) -> str:

@@ -93,16 +93,24 @@ def _evidence(formula: Formula, accuracy: Accuracy | None) -> str:
     row = ours(accuracy.rows, *formula.evidence) if accuracy and formula.evidence else None
     if row is None:
         return ""
-    coverage = Text("; coverage of the 90 % interval {per_cent}", per_cent=per_cent(row.coverage))
-    return widgets.answer_text(
-        Text(
-            "{question} ({data_set}): median error {error}{coverage}.",
-            question=sentence_case(row.task),
+    question, error = sentence_case(row.task), per_cent(row.median_error)
+    if math.isnan(row.coverage):
+        said = Text(
+            "{question} ({data_set}): median error {error}.",
+            question=question,
             data_set=row.data_set,
-            error=per_cent(row.median_error),
-            coverage="" if math.isnan(row.coverage) else coverage,
+            error=error,
         )
-    )
+    else:
+        said = Text(
+            "{question} ({data_set}): median error {error}; coverage of the 90 % interval "
+            "{coverage}.",
+            question=question,
+            data_set=row.data_set,
+            error=error,
+            coverage=per_cent(row.coverage),
+        )
+    return widgets.answer_text(said)
 
 
 def what_if() -> None:

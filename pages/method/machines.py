@@ -148,15 +148,16 @@ def several_picture(values: Values, look: Theme) -> Picture:
     )
     line = figures.ShareLine(label="not measured", short="not measured", slot=0, x=count,
                              value=value, low=low, high=high, largest=1.0)  # fmt: skip
-    over = Text(" on {nodes} nodes", nodes=nodes) if nodes > 1 else ""
+    devices = Text("{chosen} devices", chosen=chosen)
+    if nodes > 1:
+        devices = Text("{chosen} devices on {nodes} nodes", chosen=chosen, nodes=nodes)
     return Picture(
         figure=figures.efficiency([line], look),
         sentences=(
             Text(
-                "{chosen} devices{over} give {times} times one device, 90 % from "
+                "{devices} give {times} times one device, 90 % from "
                 "{low_times} to {high_times} times.",
-                chosen=chosen,
-                over=over,
+                devices=devices,
                 times=times,
                 low_times=low_times,
                 high_times=high_times,

@@ -12,7 +12,7 @@ from pages.common import hardware, kept, narrow, widgets
 from pages.common import tiles as answer_tiles
 from pages.common.link import Link, as_text
 from planner import figures
-from planner.core import Estimate, Record, Text, cell, in_one_unit, in_words, percent, plain
+from planner.core import Estimate, Record, Text, cell, in_one_unit, in_words, joined, percent, plain
 from planner.epochs import in_samples, timed_samples
 from planner.job import utilization
 from planner.runs import BY_NAME, Run
@@ -89,16 +89,12 @@ def run_sentence(run: Run) -> str:
         )
     if run.later_epoch_mean_s is not None:
         start = run.first_epoch_s
-        first = "" if start is None else Text(", {start} for epoch 1", start=in_words(start))
-        samples = timed_samples(run)
-        size = "" if samples is None else f" of {in_samples(samples)}"
-        return Text(
-            "{what}: {later_epoch_mean_s} an epoch{size}{first}.",
-            what=what,
-            later_epoch_mean_s=in_words(run.later_epoch_mean_s),
-            size=size,
-            first=first,
-        )
+        first = "" if start is None else Text("{start} for epoch 1", start=in_words(start))
+        samples, each = timed_samples(run), in_words(run.later_epoch_mean_s)
+        epoch = Text("{time} an epoch", time=each)
+        if samples is not None:
+            epoch = Text("{time} an epoch of {samples}", time=each, samples=in_samples(samples))
+        return Text("{what}: {times}.", what=what, times=joined(", ", (epoch, first)))
     if run.asymptotic_throughput is not None:
         return Text(
             "{what}: {asymptotic_throughput:,.4g} samples/s at most, {overhead_s} "

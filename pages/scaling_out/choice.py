@@ -154,8 +154,8 @@ def split(link: Link, box: PopoverContainer | None) -> None:
                     format_func=models.__getitem__, key=link.key("network"))  # fmt: skip
     second.selectbox("Accelerator", list(cards), link.place("accelerator", list(cards)),
                      format_func=cards.__getitem__, key=link.key("accelerator"))  # fmt: skip
-    third.number_input("Count", 1, 100_000, link.held("count"), step=8, format="%d",
-                       key=link.key("count"))  # fmt: skip
+    third.number_input("Count", *bounds(BY_NAME["count"]), link.held("count"), step=8,
+                       format="%d", key=link.key("count"))  # fmt: skip
     if box is None:
         return
     box.number_input("Sequences per step", *limits(BY_NAME["network_batch"]),
@@ -217,16 +217,16 @@ def images(link: Link, side: float | None) -> None:
 
 def slow_worker(link: Link, box: PopoverContainer | None) -> None:
     """Draw the slider of the slow worker; in the box the scatter and the parameter server."""
-    st.slider("One worker is stopped (% of the time)", 0.0, 95.0, link.held("slow"), step=5.0,
-              format="%g", key=link.key("slow"))  # fmt: skip
+    st.slider("One worker is stopped (% of the time)", *limits(BY_NAME["slow"]),
+              link.held("slow"), step=5.0, format="%g", key=link.key("slow"))  # fmt: skip
     if box is None:
         return
-    box.number_input("Scatter of steps (%)", 0.0, 100.0, link.held("spread"), step=1.0,
-                     format="%g", key=link.key("spread"),
+    box.number_input("Scatter of steps (%)", *limits(BY_NAME["spread"]), link.held("spread"),
+                     step=1.0, format="%g", key=link.key("spread"),
                      help="Relative sd of a worker's step")  # fmt: skip
     _number(link, box, "critical_batch", "Critical batch size Bcrit (samples)", "unknown")
-    box.number_input("Parameter servers", 1, 10_000, link.held("servers"), step=1, format="%d",
-                     key=link.key("servers"))  # fmt: skip
+    box.number_input("Parameter servers", *bounds(BY_NAME["servers"]), link.held("servers"),
+                     step=1, format="%d", key=link.key("servers"))  # fmt: skip
     _number(link, box, "server_gbit_per_s", "Server link (Gbit/s)", "no limit")
     _number(link, box, "params", "Parameters", "as stated")
 

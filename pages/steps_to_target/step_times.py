@@ -12,7 +12,8 @@ from streamlit.delta_generator import DeltaGenerator
 
 from pages.common import kept, widgets
 from pages.common.link import Link, slugs
-from planner.core import Refusal, Text
+from planner.core import Parameter, Refusal, Text
+from planner.core.parameters import bounds
 from planner.runs import Placement, Run
 from planner.scaling import Scaled, scaling_of
 from planner.store import Store
@@ -21,8 +22,10 @@ from planner.store.queries import TimedSystem
 from planner.throughput import SystemCurve
 from planner.time_to_target import PlacedTimes, ReferenceSystem, StandIn, refused_text
 
-MOST: Final = 99_999
-"""Largest device count of the field."""
+COUNT: Final = Parameter(
+    name="count", words="another device count", kind="whole", unit="devices", least=1, most=99_999
+)
+NODES: Final = Parameter(name="nodes", words="its nodes", kind="whole", least=1, most=99_999)
 
 
 def offer_device_count(
@@ -35,7 +38,7 @@ def offer_device_count(
     left_out: Collection[str],
 ) -> StepTimeChoice:
     """Return the step times at the link's device count; without one, as measured."""
-    count, nodes = _number(link, "count"), _number(link, "nodes")
+    count, nodes = link.whole(COUNT), link.whole(NODES)
     scaled = {
         o: _scaled(shared, [t for t in alike if t.workload == w], times, left_out)
         for o, w in whose.items()
@@ -53,15 +56,10 @@ def draw_device_count(link: Link, times: StepTimeChoice) -> None:
     if fitted or times.count is not None:
         boxes = st.columns(2, vertical_alignment="bottom")
         label = "Predict for another device count"
-        _box(
-            boxes[0],
-            link,
-            "count",
-            label,
-            Text("{devices_used}, as measured", devices_used=times.devices_used),
-        )
+        usual = Text("{devices_used}, as measured", devices_used=times.devices_used)
+        _box(boxes[0], link, COUNT, label, usual)
         if times.count is not None:
-            _box(boxes[1], link, "nodes", "Over how many nodes", "as the measured ones")
+            _box(boxes[1], link, NODES, "Over how many nodes", "as the measured ones")
     elif refused := next((s for s in times.scaled.values() if isinstance(s, Refusal)), None):
         st.caption(
             Text(
@@ -71,25 +69,9 @@ def draw_device_count(link: Link, times: StepTimeChoice) -> None:
         )
 
 
-def _number(link: Link, name: str) -> int | None:
-    """Return a whole number of the link, or None; the field gets it as a number."""
-    text = link.text(name, r"[1-9][0-9]{0,4}")
-    if text is None:
-        return None
-    st.session_state[link.key(name)] = int(text)
-    return int(text)
-
-
-def _box(place: DeltaGenerator, link: Link, name: str, label: str, usual: str) -> None:
-    place.number_input(
-        label,
-        min_value=1,
-        max_value=MOST,
-        value=None,
-        step=1,
-        key=link.key(name),
-        placeholder=usual,
-    )
+def _box(place: DeltaGenerator, link: Link, parameter: Parameter, label: str, usual: str) -> None:
+    place.number_input(label, *bounds(parameter), value=None, step=1,
+                       key=link.key(parameter.name), placeholder=usual)  # fmt: skip
 
 
 def _scaled(
@@ -130,8 +112,10 @@ def _system(times: StepTimeChoice, devices: int, nodes: int) -> str:
     """Return the name of a system: '16 × T4 on 2 nodes'."""
     if devices == 1:
         return times.name
-    over = Text(" on {nodes:,} nodes", nodes=nodes) if nodes > 1 else ""
-    return f"{devices:,} × {times.name}{over}{'' if times.peer_to_peer else ' without P2P'}"
+    system: str = f"{devices:,} × {times.name}"
+    if nodes > 1:
+        system = Text("{system} on {nodes:,} nodes", system=system, nodes=nodes)
+    return system if times.peer_to_peer else Text("{system} without P2P", system=system)
 
 
 _NONE: Final = "not chosen"

@@ -155,10 +155,10 @@ def _on_several(comparison: Comparison, row: Row) -> str:
 
 
 def _takes(comparison: Comparison, row: Row) -> str:
-    """Return the duration of three epochs in brackets; one step is enough for a described job."""
+    """Return the duration of three epochs; one step is enough for a described job."""
     rate = row.timed.rate
     if has_efficiency(comparison.question.job):
-        return " (one timed step is enough)"
+        return "one timed step is enough"
     if rate is None:
         return ""
     if comparison.question.job.samples_per_epoch is None:
@@ -167,11 +167,11 @@ def _takes(comparison: Comparison, row: Row) -> str:
     minutes = (comparison.question.job.pre_train_s + samples / float(rate.value)) / 60.0
     shown = f"{minutes:.0f} min" if minutes >= 1.5 else "a minute"
     if minutes > LONG_MINUTES:
-        return " (an hour is enough: a few hundred steps)"
+        return "an hour is enough: a few hundred steps"
     return Text(
-        " ({epochs_to_measure} epochs, about {shown})",
-        epochs_to_measure=EPOCHS_TO_MEASURE,
-        shown=shown,
+        "{epochs} epochs, about {time}",
+        epochs=EPOCHS_TO_MEASURE,
+        time=shown,
     )
 
 

@@ -218,13 +218,12 @@ def _in_order(labels: NDArray[Any], steps: Floats, values: Floats) -> tuple[Any,
         same = labels[1:] == labels[:-1]
     twice = np.flatnonzero(same & (steps[1:] == steps[:-1]))
     if twice.size:
+        wrong = Text("Trial {label} has two evaluations at step {step:g}",
+                     label=labels[twice[0]], step=steps[twice[0]])  # fmt: skip
         raise ValueError(
             Text(
-                "Trial {label} has two evaluations at step {step:g}{more}. A trial has "
-                "one value at a step. Give every repeat its own trial.",
-                label=labels[twice[0]],
-                step=steps[twice[0]],
-                more=_more(twice.size),
+                "{wrong}. A trial has one value at a step. Give every repeat its own trial.",
+                wrong=_with_more(wrong, twice.size),
             )
         )
     return labels, steps, values
@@ -266,14 +265,12 @@ def _check_once(group: NDArray[np.int64], seeds: NDArray[Any], tried: Floats) ->
     twice = np.flatnonzero((numbers[1:] == numbers[:-1]) & (names[1:] == names[:-1]))
     if twice.size:
         size, rate = tried[numbers[twice[0]]]
+        wrong = Text("Batch {size:g} at learning rate {rate:g} has seed {name} twice",
+                     size=size, rate=rate, name=names[twice[0]])  # fmt: skip
         raise ValueError(
             Text(
-                "Batch {size:g} at learning rate {rate:g} has seed {name} twice{more}. "
-                "Leave one out, or give the repeat its own seed.",
-                size=size,
-                rate=rate,
-                name=names[twice[0]],
-                more=_more(twice.size),
+                "{wrong}. Leave one out, or give the repeat its own seed.",
+                wrong=_with_more(wrong, twice.size),
             )
         )
 
@@ -296,8 +293,10 @@ def _at_the_end(tried: Floats, best: NDArray[np.int64]) -> tuple[str, ...]:
     return tuple(warnings)
 
 
-def _more(count: int) -> str:
-    return Text(" ({count:,} more like it)", count=count - 1) if count > 1 else ""
+def _with_more(wrong: str, count: int) -> str:
+    if count == 1:
+        return wrong
+    return Text("{wrong} ({count:,} more like it)", wrong=wrong, count=count - 1)
 
 
 def _floats(values: ArrayLike) -> Floats:

@@ -15,7 +15,7 @@ from types import MappingProxyType
 from typing import Any, Final, Literal, TypeVar
 from urllib.parse import parse_qs, quote, urlencode, urlsplit
 
-from planner.core._text import Text
+from planner.core._text import Text, paragraph
 
 Kind = Literal["text", "whole", "number", "choice", "flag", "date"]
 QueryTexts = Mapping[str, Sequence[str]]
@@ -294,7 +294,7 @@ def _whole(parameter: Parameter, text: str) -> tuple[Any, str]:
     if value.is_integer() and _inside(parameter, value):
         return int(text) if _WHOLE.fullmatch(text) else int(value), ""
     if not _WHOLE.fullmatch(text) or not _inside(parameter, int(text)):
-        return None, Text("is not a whole number{limits}.", limits=_limits(parameter))
+        return None, Text("is not {allowed}.", allowed=_limited("a whole number", parameter))
     return int(text), ""
 
 
@@ -305,10 +305,9 @@ def _number(parameter: Parameter, text: str) -> tuple[Any, str]:
         return _duration(parameter, text)
     value = number_of(text) if parameter.short else _plain_number(text)
     if not _inside(parameter, value):
-        example = " Write it as 7B, 100M or 1e9." if parameter.short else ""
-        return None, Text(
-            "is not a number{limits}.{example}", limits=_limits(parameter), example=example
-        )
+        wrong = Text("is not {allowed}.", allowed=_limited("a number", parameter))
+        example = "Write it as 7B, 100M or 1e9." if parameter.short else ""
+        return None, paragraph(wrong, example)
     if 0.0 < abs(value) < NEXT_TO_NOTHING:
         return None, Text(
             "is next to 0. Write 0, or {next_to_nothing:g} and more.",
@@ -321,8 +320,8 @@ def _duration(parameter: Parameter, text: str) -> tuple[Any, str]:
     value = hours_of(text)
     if not _inside(parameter, value):
         return None, Text(
-            "is not a time{limits}. Write it as 36 h, 3 days or 2 weeks.",
-            limits=_limits(parameter),
+            "is not {allowed}. Write it as 36 h, 3 days or 2 weeks.",
+            allowed=_limited("a time", parameter),
         )
     return value, ""
 
@@ -453,16 +452,16 @@ def _inside(parameter: Parameter, value: float) -> bool:
     return low and high and value - value == 0.0  # neither NaN nor infinite
 
 
-def _limits(parameter: Parameter) -> str:
-    unit = f" {parameter.unit}" if parameter.unit else ""
-    if parameter.least is None or parameter.most is None:
-        return unit
-    return Text(
-        " from {least:,.15g} to {most:,.15g}{unit}",
-        least=parameter.least,
-        most=parameter.most,
-        unit=unit,
-    )
+def _limited(kind: str, parameter: Parameter) -> str:
+    """Return a kind of values with its limits and unit: 'a number from 0 to 1,000 W'."""
+    if parameter.least is not None and parameter.most is not None:
+        kind = Text(
+            "{kind} from {least:,.15g} to {most:,.15g}",
+            kind=kind,
+            least=parameter.least,
+            most=parameter.most,
+        )
+    return f"{kind} {parameter.unit}" if parameter.unit else kind
 
 
 def _problem(parameter: Parameter, message: str) -> Problem:

@@ -469,10 +469,9 @@ def sentence(ranked: Sequence[Answer], epochs: int, baseline: Option) -> str:
         )
     run, total = best.option.run, best.total
     what = Text(
-        "{epochs} of {model}{at_batch} on {system}",
+        "{epochs} of {model} on {system}",
         epochs=_epochs(epochs),
-        model=run.model,
-        at_batch=_at_batch(run),
+        model=_at_batch(run.model, run),
         system=run.system,
     )
     sure = percent(total.level)
@@ -483,7 +482,7 @@ def sentence(ranked: Sequence[Answer], epochs: int, baseline: Option) -> str:
     text = f"{what}: {time} ({basis})"
     if best.option is baseline or best.speed_ratio is None:
         return Text("{text}.", text=text)
-    other = f"{baseline.run.system}{_at_batch(baseline.run)}"
+    other = _at_batch(baseline.run.system, baseline.run)
     return Text(
         "{time}, {ratio}.", time=text, ratio=ahead_than(float(best.speed_ratio.value), other)
     )
@@ -598,7 +597,7 @@ def _pre_train_s(run: Run, first_epoch_s: float) -> float | None:
 
 def _in_words(run: Run) -> str:
     """Return the run as a refusal and the log name it."""
-    return Text("the run{at_batch} on {system}", at_batch=_at_batch(run), system=run.system)
+    return Text("{run} on {system}", run=_at_batch("the run", run), system=run.system)
 
 
 def measured_epochs(option: Option) -> float:
@@ -629,12 +628,10 @@ def _named(run: Run, before_batch: str) -> str:
     return run.system if batch is None else f"{run.system}{before_batch}{batch:,}"
 
 
-def _at_batch(run: Run) -> str:
-    return (
-        ""
-        if run.global_batch_size is None
-        else Text(" at batch {global_batch_size}", global_batch_size=plain(run.global_batch_size))
-    )
+def _at_batch(what: str, run: Run) -> str:
+    if run.global_batch_size is None:
+        return what
+    return Text("{what} at batch {batch}", what=what, batch=plain(run.global_batch_size))
 
 
 def epochs_in_words(epochs: int) -> str:

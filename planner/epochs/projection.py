@@ -102,7 +102,8 @@ def later_given(
 def bad_epochs(epochs: NDArray[np.generic]) -> list[str]:
     """Return the problems of the requested numbers of epochs."""
     numbers = epochs.astype(np.float64).ravel()
-    bad = numbers[~((numbers >= 1.0) & (numbers == np.floor(numbers)) & (numbers <= MOST_EPOCHS))]
+    whole = (numbers >= 1.0) & (numbers == np.floor(numbers))
+    bad = numbers[~(whole & (numbers <= COUNTABLE_EPOCHS))]
     if not bad.size:
         return []
     counted = "Epochs are counted 1, 2, 3 ..."
@@ -111,7 +112,7 @@ def bad_epochs(epochs: NDArray[np.generic]) -> list[str]:
             "epochs is {bad:g}. {counted} Choose a whole number up to {most:g}.",
             bad=bad[0],
             counted=counted,
-            most=MOST_EPOCHS,
+            most=COUNTABLE_EPOCHS,
         )
     ]
 
@@ -147,7 +148,8 @@ SESSION_DOF: Final = 5.0
 """Degrees of freedom of that: five pairs of sessions."""
 MAX_CV: Final = 0.20
 """Variation above which the epochs are not of one kind [share of the mean]."""
-MOST_EPOCHS: Final = 1e12
+COUNTABLE_EPOCHS: Final = 1e12
+"""Largest number of epochs that is projected; a question has at most `how_long.MOST_EPOCHS`."""
 EPOCHS_TO_MEASURE: Final = "Measure at least 3 epochs: the first one, and two like all the rest."
 EACH_KIND: Final = (
     "Find what changes (image size, batch size, another job on the machine) and measure at least "

@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import Final, Literal
 
 from planner.catalog import Accelerator, Offer
-from planner.core import Estimate, Refusal, Text
+from planner.core import Estimate, Refusal, Text, paragraph
 from planner.core.slugs import BADGE, UNOFFICIAL
 from planner.cost import Owned, Rental
 from planner.epochs import Option as MeasuredRun
@@ -295,14 +295,15 @@ class NextMeasurement:
 
     def sentence(self, takes: str = "") -> str:
         """Return it as advice, with how long it takes."""
-        why = f"{self.why} " if self.why else ""
-        return Text(
-            "{why}Measure {workload} on {place}{takes}.",
-            why=why,
-            workload=self.workload,
-            place=self.place,
-            takes=takes,
-        )
+        measure = Text("Measure {workload} on {place}.", workload=self.workload, place=self.place)
+        if takes:
+            measure = Text(
+                "Measure {workload} on {place} ({takes}).",
+                workload=self.workload,
+                place=self.place,
+                takes=takes,
+            )
+        return paragraph(self.why, measure)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

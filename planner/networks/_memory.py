@@ -118,15 +118,16 @@ def transformer_operations(
     model = forward_linear * (1.0 + backward) + attention
     again = forward_linear + attention / (1.0 + BACKWARD_PER_FORWARD)
     each = "6N" if training == "full" else "4N"
-    half = "" if halves == 1 else Text(" over {halves} halves", halves=halves)
     whole = " + 12 x layers x width x sequence"
     more = whole if seen == tokens else " + 12 x layers x width x tokens seen"
-    more = more if attention else ""
+    formula = f"({each}{more if attention else ''}) a token"
+    if halves > 1:
+        formula = Text("{formula} over {halves} halves", formula=formula, halves=halves)
     return Operations(
         model=model,
         attention=attention,
         hardware=model + (again if recompute else 0.0),
-        formula=f"({each}{more}) a token{half}",
+        formula=formula,
     )
 
 

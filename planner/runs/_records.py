@@ -19,7 +19,7 @@ from typing import Any, Final, TypeGuard
 
 import pyarrow as pa
 
-from planner.core import MAX_ENTRIES, MAX_TEXT, UNITS, Text
+from planner.core import MAX_ENTRIES, MAX_TEXT, UNITS, Text, joined, plural
 from planner.runs._schema import (
     ARROW_SCHEMA,
     BY_NAME,
@@ -230,20 +230,10 @@ class RecordError(ValueError):
 
     def __init__(self, problems: Sequence[Problem]) -> None:
         self.problems = tuple(problems)
-        shown = "\n  ".join(str(p) for p in self.problems[:20])
-        more = (
-            Text("\n  ... and {problems} more", problems=len(problems) - 20)
-            if len(problems) > 20
-            else ""
-        )
-        super().__init__(
-            Text(
-                "{problems} problem(s) in the rows:\n  {shown}{more}",
-                problems=len(problems),
-                shown=shown,
-                more=more,
-            )
-        )
+        count, shown = len(problems), [str(p) for p in self.problems[:20]]
+        more = Text("and {more} more", more=count - 20) if count > 20 else ""
+        heading = plural(count, "{count} problem in the rows:", "{count} problems in the rows:")
+        super().__init__(joined("\n  ", (heading, *shown, more)))
 
 
 def run_id(row: Row) -> str:

@@ -195,11 +195,18 @@ def _at_most(curve: ScalingCurve, launch: str | None) -> CountCurve | Refusal:
     devices = int(runs.devices.max())
     nodes = int(runs.nodes[runs.devices == devices].min())
     at_largest = at_count(curve, devices, nodes, launch)
-    over = Text(" over {nodes} nodes", nodes=nodes) if nodes > 1 else ""
-    note = Text(
-        "On {devices} devices{over}, the largest measured count; choose another one if needed.",
-        devices=devices,
-        over=over,
+    note = (
+        Text(
+            "On {devices} devices over {nodes} nodes, the largest measured count; choose another "
+            "one if needed.",
+            devices=devices,
+            nodes=nodes,
+        )
+        if nodes > 1
+        else Text(
+            "On {devices} devices, the largest measured count; choose another one if needed.",
+            devices=devices,
+        )
     )
     if isinstance(at_largest, Refusal):
         return at_largest

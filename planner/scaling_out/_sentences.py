@@ -8,6 +8,7 @@ from planner.core import (
     Text,
     in_words,
     interval,
+    joined,
     paragraph,
     percent,
     plain,
@@ -108,9 +109,10 @@ def _headline(answer: Answer) -> str:
             words=words,
         )
         return paragraph(tied, host)
+    yes = joined(", ", ("Yes", _from(answer, best)))
     pays = Text(
-        "Yes{from_}: {where}, {devices} are {words}.",
-        from_=_from(answer, best),
+        "{yes}: {where}, {devices} are {words}.",
+        yes=yes,
         where=where,
         devices=devices(best.devices),
         words=words,
@@ -125,7 +127,7 @@ def _from(answer: Answer, best: CountAnswer) -> str:
     )
     if answer.hold == "device" or not isinstance(crossing, Estimate):
         return ""
-    return Text(", from batch {crossing} on", crossing=size(crossing.value))
+    return Text("from batch {crossing} on", crossing=size(crossing.value))
 
 
 def _ends(estimate: Estimate) -> str:

@@ -20,6 +20,7 @@ from planner.core import (
     Text,
     cell,
     estimate_cells,
+    joined,
     message_of,
     or_refusal,
     paragraph,
@@ -134,34 +135,37 @@ def _sentence(system: SystemCurve) -> str:
     )
     if not np.isfinite(float(v0.value)):
         return paragraph(f"{system.label}: {v0.reasons[0]}", without(system))
-    text: str = Text(
-        "{system} saturates at {count} samples/s{interval_text}; ",
+    saturates = Text(
+        "{system} saturates at {count} samples/s{interval_text}",
         system=system.label,
         count=count(v0.value),
         interval_text=interval_text(v0),
     )
     if float(half.value) == 0.0:
-        text += (
+        seen = (
             "no overhead a step was seen: full speed at every measured batch."
             if system.curve.n
             else "no overhead a step was published: full speed at every batch."
         )
-        return paragraph(text, without(system))
+        return paragraph(joined("; ", (saturates, seen)), without(system))
     ninety = rounded_estimate(system.curve.batch_for(0.9))
-    text += Text(
-        "half of that is reached at batch {half}, 90 % at batch {ninety}",
+    reached = Text(
+        "half of that is reached at batch {half}, 90 % at batch {ninety}.",
         half=size(half.value),
         ninety=size(ninety.value),
     )
     if system.batch.size and float(ninety.value) > float(system.batch.max()):
         most = float(system.batch.max())
         share = most / (most + float(system.curve.half_saturation_batch.value))
-        text += Text(
-            ", beyond the largest measured batch ({most}), which reaches {share}",
+        reached = Text(
+            "half of that is reached at batch {half}, 90 % at batch {ninety}, beyond the largest "
+            "measured batch ({most}), which reaches {share}.",
+            half=size(half.value),
+            ninety=size(ninety.value),
             most=size(most),
             share=percent(share),
         )
-    return paragraph(f"{text}.", without(system))
+    return paragraph(joined("; ", (saturates, reached)), without(system))
 
 
 def without(curve: SystemCurve) -> str:

@@ -40,7 +40,17 @@ from typing import Any, Final, Literal
 import numpy as np
 
 from planner.convergence import ConvergenceCurve, fit_convergence, group_medians
-from planner.core import Floats, Record, Refusal, Text, message_of, plural, shipped_rows, texts_in
+from planner.core import (
+    Floats,
+    Record,
+    Refusal,
+    Text,
+    joined,
+    message_of,
+    plural,
+    shipped_rows,
+    texts_in,
+)
 from planner.runs import NO_OPTIMIZER
 from planner.time_to_target.goodput import OptimizerComparison, OptimizerCurve
 from planner.time_to_target.sentences import TargetWords
@@ -440,7 +450,7 @@ def _row(
     row["samples_to_target"] = float(np.median(samples))
     now = (benchmark.key, float(first.batch), samples) in latest
     use = "in the latest round" if now else "in earlier rounds: replaced or dropped later"
-    return row | {"use": f"{use}{_corrections(first)}"}
+    return row | {"use": joined("; ", (use, _corrections(first)))}
 
 
 def _corrections(point: ReferenceList) -> str:
@@ -450,7 +460,7 @@ def _corrections(point: ReferenceList) -> str:
     values = ", ".join(f"{v:,.0f}" for v in slips)
     times = slips[0] / float(np.median(point.values))
     return Text(
-        "; corrected: {values} is {times:.2g} times the median of its list and left out",
+        "corrected: {values} is {times:.2g} times the median of its list and left out",
         values=values,
         times=times,
     )

@@ -315,24 +315,34 @@ def _limit(curve: ConvergenceCurve, goal: str) -> str:
             low=size(critical.low),
             level=level,
         )
-    critical = rounded_estimate(critical)
+    return _beyond(curve, goal)
+
+
+def _beyond(curve: ConvergenceCurve, goal: str) -> str:
+    critical = rounded_estimate(curve.critical_batch_size)
     batch = f"{size(critical.value)}{interval_text(critical, size)}"
-    beyond = Text(
+    value, smallest, largest = curve.critical_batch_size.value, curve.batch[0], curve.batch[-1]
+    if value > largest:
+        return Text(
+            "Beyond batch {batch} larger batches give diminishing returns for {goal} (the largest "
+            "measured batch is {largest})",
+            batch=batch,
+            goal=goal,
+            largest=size(largest),
+        )
+    if value < smallest:
+        return Text(
+            "Beyond batch {batch} larger batches give diminishing returns for {goal} (the "
+            "smallest measured batch is {smallest})",
+            batch=batch,
+            goal=goal,
+            smallest=size(smallest),
+        )
+    return Text(
         "Beyond batch {batch} larger batches give diminishing returns for {goal}",
         batch=batch,
         goal=goal,
     )
-    return f"{beyond}{_outside(curve)}"
-
-
-def _outside(curve: ConvergenceCurve) -> str:
-    """Return a remark on a critical batch size outside the measured batches."""
-    value, smallest, largest = curve.critical_batch_size.value, curve.batch[0], curve.batch[-1]
-    if value > largest:
-        return Text(" (the largest measured batch is {largest})", largest=size(largest))
-    if value < smallest:
-        return Text(" (the smallest measured batch is {smallest})", smallest=size(smallest))
-    return ""
 
 
 def _bcrit(optimizer: OptimizerCurve) -> str:

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from planner.core import Text, paragraph
 from planner.store.disk.files import write_whole
 from runners.cluster.nodes import Board, Node, nodes_of
 from runners.process.supervise import ROOT
@@ -29,7 +30,7 @@ _END_S: Final = 15.0
 """Time limit for cancelled tasks to end their children [s]."""
 _REASON: Final = 300
 _AUTO: Final = "auto"
-_START: Final = "Start one with `ray start --head` and give its address with --address HOST:PORT"
+_START: Final = "Start one with `ray start --head` and give its address with --address HOST:PORT."
 
 Ref = Any
 """A running task of Ray."""
@@ -214,8 +215,12 @@ def _init(ray: Any, address: str, folder: Path) -> None:  # noqa: ANN401 - the m
         )
     except (ConnectionError, RuntimeError, ValueError, AssertionError) as error:
         raise ClusterError(
-            f"The Ray cluster at {address} cannot be used: {_first_line(error)}. This machine must "
-            "be one of its nodes and have its token (docs/measure.md)."
+            Text(
+                "The Ray cluster at {address} cannot be used: {error}. This machine must be one of "
+                "its nodes and have its token (docs/measure.md).",
+                address=address,
+                error=_first_line(error),
+            )
         ) from error
 
 
@@ -226,20 +231,25 @@ def _own_address() -> str:
     try:
         return str(canonicalize_bootstrap_address_or_die(_AUTO))
     except ConnectionError as error:
-        raise ClusterError(f"No Ray cluster runs on this machine. {_START}.") from error
+        raise ClusterError(paragraph("No Ray cluster runs on this machine.", _START)) from error
 
 
 def _check(address: str) -> None:
     """Raise ClusterError if nothing listens at HOST:PORT: Ray itself would try for minutes."""
     host, _, port = address.rpartition(":")
     if not host or "/" in host or not port.isdecimal() or int(port) > 65_535:
-        raise ClusterError(f"{address!r} is not an address of a cluster. Give HOST:PORT.")
+        raise ClusterError(
+            Text("{address!r} is not an address of a cluster. Give HOST:PORT.", address=address)
+        )
     try:
         socket.create_connection((host.strip("[]"), int(port)), timeout=_REACH_S).close()
     except OSError as error:
-        raise ClusterError(
-            f"No Ray cluster answers at {address}: {error.strerror or error}. {_START}."
-        ) from error
+        none = Text(
+            "No Ray cluster answers at {address}: {error}.",
+            address=address,
+            error=error.strerror or str(error),
+        )
+        raise ClusterError(paragraph(none, _START)) from error
 
 
 def archive(root: Path = ROOT) -> bytes:

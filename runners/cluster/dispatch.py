@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Protocol
 
+from planner.core import Text, joined, plural
 from planner.runs import Row
 from planner.store.disk.sweeps import NodeState, NodeStatus, Storer
 from runners.cluster import nodes as cluster_nodes
@@ -33,10 +34,6 @@ REPORTS: Final = 5
 """Most reports of a node that may be lost before it counts as unusable."""
 JOIN_S: Final = 60.0
 """Wait for a node that can measure what is left, while nothing else runs [s]."""
-_NICE: Final = (
-    "its runs have niceness {}, so other programs slow them. Set RAY_worker_niceness=0 before "
-    "`ray start`."
-)
 
 
 class Tasks(Protocol):
@@ -122,7 +119,7 @@ class Roster:
         for group in (self.ready, self.suspended):
             for node_id in group.keys() - living.keys():
                 self.lost[node_id] = group.pop(node_id)
-                on_node(f"{self.lost[node_id].name} is lost.")
+                on_node(Text("{node} is lost.", node=self.lost[node_id].name))
         for node_id in self.unusable.keys() - living.keys():
             self.lost[node_id], _ = self.unusable.pop(node_id)
         reporting = {node.node_id for node in self.reports.values()}
@@ -145,7 +142,7 @@ class Roster:
         if reason is not None:
             self.suspended.pop(node.node_id, None)
             self.unusable[node.node_id] = (node, reason)
-            on_node(f"{node.name} cannot measure: {reason}.")
+            on_node(Text("{node} cannot measure: {reason}.", node=node.name, reason=reason))
         elif isinstance(report, Facts):
             self.lost_reports.pop(node.node_id, None)
             self.ready[node.node_id] = replace(node, facts=report)
@@ -153,7 +150,14 @@ class Roster:
                 words = self.ready[node.node_id].words
                 on_node(f"{node.name}: {words}, {', '.join(report.backends)}")
             if report.niceness > 0:
-                on_node(f"{node.name}: {_NICE.format(report.niceness)}")
+                on_node(
+                    Text(
+                        "{node}: its runs have niceness {niceness}, so other programs slow them. "
+                        "Set RAY_worker_niceness=0 before `ray start`.",
+                        node=node.name,
+                        niceness=report.niceness,
+                    )
+                )
 
     def first_reports(
         self, on_node: Callable[[str], None], stop: Callable[[], bool]
@@ -300,7 +304,9 @@ class _Course:
         self.losses[case.case_id] += 1
         number = self.losses[case.case_id]
         reason = environment.clean(result.reason, {})
-        self.listener.on_node(f"{case.words} on {node.name} was lost: {reason}")
+        lost = Text("{run} on {node} was lost: {reason}",
+                    run=case.words, node=node.name, reason=reason)  # fmt: skip
+        self.listener.on_node(lost)
         attempt = self.sweep.terms.storage.attempt_id(case)
         if (row := self.sweep.destination.run_of(attempt)) is not None:
             return Stored(row=row, by="node in folder")  # its node was lost after that
@@ -310,7 +316,11 @@ class _Course:
         assert node.facts is not None  # noqa: S101 - a run goes to a node that has reported
         ended = Ended(
             status="crashed" if result.raised else "killed",
-            reason=f"lost with its node or worker in each of {number} attempts: {reason}",
+            reason=Text(
+                "lost with its node or worker in each of {number} attempts: {reason}",
+                number=number,
+                reason=reason,
+            ),
             events=(),
             wall_s=time.perf_counter() - flight.began_s,
             peak_rss_bytes=0,
@@ -347,9 +357,15 @@ class _Course:
         self.idle_since_s = now_s if self.idle_since_s is None else self.idle_since_s
         if now_s - self.idle_since_s > self.sweep.join_s:
             needed = ", ".join(sorted({cluster_nodes.needs(c) for c in self.waiting}))
-            runs = f"{len(self.waiting)} run{'s' * (len(self.waiting) > 1)}"
             raise NoNodeError(
-                f"No node is left for {runs} on {needed}. Start a node that has it, then continue"
+                plural(
+                    len(self.waiting),
+                    "No node is left for {count} run on {needed}. Start a node that has it, then "
+                    "continue",
+                    "No node is left for {count} runs on {needed}. Start a node that has it, then "
+                    "continue",
+                    needed=needed,
+                )
             )
 
     def report(self) -> None:
@@ -371,7 +387,8 @@ class _Course:
     def _words(self, case: Case) -> str:
         """Return a case that is being measured in words, with its last epoch if it has one."""
         epoch = self.epochs.get(case.case_id)
-        return f"{case.words}, epoch {epoch} of {case.epochs}" if epoch else case.words
+        of = Text("epoch {epoch} of {epochs}", epoch=epoch, epochs=case.epochs) if epoch else ""
+        return joined(", ", (case.words, of))
 
     def _left_s(self) -> float | None:
         """Return the time left [s], with as many runs at once as now; None before the first."""

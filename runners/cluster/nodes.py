@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
+from planner.core import Text
 from planner.runs import Row
 from planner.store.disk.sweeps import Turn, state_folder
 from runners.cluster.storing import Storage, Stored, store
@@ -198,7 +199,12 @@ def unplaceable(cases: Iterable[Case], nodes: Sequence[Node]) -> list[str]:
     """Return a sentence for each kind of case that no node can measure."""
     kinds = {(c.accelerator, c.device, c.devices, c.backend): c for c in cases}
     return [
-        f"No node can measure {case.words}: it needs {needs(case)}. The nodes have: {have(nodes)}."
+        Text(
+            "No node can measure {run}: it needs {needed}. The nodes have: {available}.",
+            run=case.words,
+            needed=needs(case),
+            available=have(nodes),
+        )
         for case in kinds.values()
         if not any(capable(case, node) for node in nodes)
     ]
@@ -207,8 +213,10 @@ def unplaceable(cases: Iterable[Case], nodes: Sequence[Node]) -> list[str]:
 def needs(case: Case) -> str:
     """Return what a case needs of a node, in words: `2 GPU of type v100 with tensorflow`."""
     count = 1 if case.device == "cpu" else case.devices
-    of_type = f" of type {case.accelerator}" if case.accelerator else ""
-    return f"{count} {_COUNTED[case.device]}{of_type} with {case.backend}"
+    devices: str = f"{count} {_COUNTED[case.device]}"
+    if case.accelerator:
+        devices = Text("{devices} of type {name}", devices=devices, name=case.accelerator)
+    return Text("{devices} with {backend}", devices=devices, backend=case.backend)
 
 
 def have(nodes: Iterable[Node]) -> str:

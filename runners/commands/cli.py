@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Final, NoReturn
 
 from planner.core import Text, number_of, program
+from planner.epochs import MOST_EPOCHS, MOST_SAMPLES
 from planner.store.disk.bucket import BucketError
 from planner.store.disk.mirrors import results_folder
 from planner.store.disk.sweeps import TICKET
@@ -154,17 +155,11 @@ def _samples(text: str) -> float:
     return value
 
 
-MOST_SAMPLES: Final = 1e15
-MOST_EPOCHS: Final = 1_000_000
-
-
 def _epochs(text: str) -> int:
     """Return a number of epochs of Compare's range."""
     if not text.isascii() or not text.isdigit() or not 1 <= int(text[:12]) <= MOST_EPOCHS:
         words = Text(
-            "{text!r} is not a whole number from 1 to {most_epochs:,}",
-            text=text,
-            most_epochs=MOST_EPOCHS,
+            "{text!r} is not a whole number from 1 to {most:,}", text=text, most=MOST_EPOCHS
         )
         raise argparse.ArgumentTypeError(words)
     return int(text)

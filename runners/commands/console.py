@@ -34,13 +34,12 @@ def print_plan(context: Context, plan: plans.Plan, price_per_hour: float | None 
         memory = p.expected.memory_bytes if p.expected else None
         say(f"  {p.case.words:<58} {time_text:>14} {_bytes(memory):>9}")
     for group in context.expanded.automatic:
-        say(
-            Text(
-                "  {workload}: a search finds the largest batch that fits (about 6 to 15 runs of "
-                "two steps). Then 3 or 4 batch sizes up to it are measured",
-                workload=group.case.workload,
-            )
+        searched = Text(
+            "{workload}: a search finds the largest batch that fits (about 6 to 15 runs of "
+            "two steps). Then 3 or 4 batch sizes up to it are measured",
+            workload=group.case.workload,
         )
+        say(f"  {searched}")
     if not plan.planned:
         return
     for name, runs in (("left", plan.left), ("all", plan.planned), ("smallest", plan.smallest)):
@@ -67,12 +66,10 @@ def _sum(context: Context, runs: Sequence[plans.Planned], price_per_hour: float 
     hours = "time unknown"
     if total.hours is not None:
         low, high = total.low_hours, total.high_hours
-        between = (
-            Text(" (between {hours} and {high})", hours=_hours(low), high=_hours(high))
-            if low and high
-            else ""
-        )
-        hours = _hours(total.hours) + between
+        hours = _hours(total.hours)
+        if low and high:
+            hours = Text("{hours} (between {low} and {high})",
+                         hours=hours, low=_hours(low), high=_hours(high))  # fmt: skip
     cost = "cost unknown" if total.cost is None else (
         f"{total.cost:.2f} {context.spec.cost.currency}")  # fmt: skip
     energy = "energy unknown" if total.energy_kwh is None else f"{total.energy_kwh:.3f} kWh"

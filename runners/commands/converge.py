@@ -96,7 +96,7 @@ def converge_status(args: argparse.Namespace) -> int:
     for words, ending, reason in status["failed"]:
         say(f"  {words}: {ending}, {reason}")
     for words in status["left"][:20]:
-        say(Text("  to do: {words}", words=words))
+        say(f"  {Text('to do: {run}', run=words)}")
     return OK
 
 

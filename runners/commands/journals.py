@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from planner.core import Text, in_words
+from planner.core import Text, in_words, joined
 from planner.store.disk.files import write_once
 from planner.store.disk.mirrors import named
 from planner.store.disk.sweeps import SweepStatus, new_ticket, state_folder
@@ -266,16 +266,14 @@ def again(args: argparse.Namespace, status: SweepStatus) -> str:
 
 def ended(context: Context, status: SweepStatus) -> int:
     """Print how a sweep ended; return the exit code."""
-    failed = Text(", {failed} failed (see `status`)", failed=status.failed) if status.failed else ""
-    say(
-        Text(
-            "{finished} of {planned} runs are in {place}{failed}.",
-            finished=status.finished,
-            planned=status.planned,
-            place=named(context.folder),
-            failed=failed,
-        )
+    done = Text(
+        "{finished} of {planned} runs are in {place}",
+        finished=status.finished,
+        planned=status.planned,
+        place=named(context.folder),
     )
+    failed = Text("{failed} failed (see `status`)", failed=status.failed) if status.failed else ""
+    say(f"{joined(', ', (done, failed))}.")
     return FAILED if status.failed else OK
 
 

@@ -89,22 +89,20 @@ def status_command(args: argparse.Namespace, _: Stop) -> int:
     )
     for group in context.expanded.automatic:
         runs = len(max_batch.measured(context, group))
-        say(
-            Text(
-                "  {workload}: batch sizes are being searched; {runs} runs and {earlier_probes} "
-                "probes so far",
-                workload=group.case.workload,
-                runs=runs,
-                earlier_probes=len(max_batch.earlier_probes(context, group)),
-            )
+        progress = Text(
+            "{workload}: batch sizes are being searched; {runs} runs and {probes} probes so far",
+            workload=group.case.workload,
+            runs=runs,
+            probes=len(max_batch.earlier_probes(context, group)),
         )
+        say(f"  {progress}")
     for r in bad:
         say(
             f"  {r['model']}, batch {r.get('global_batch_size')}: {r['status']}, "
             f"{r.get('status_reason')}"
         )
     for words in status["left"][:20] if isinstance(status["left"], list) else []:
-        say(Text("  to do: {words}", words=words))
+        say(f"  {Text('to do: {run}', run=words)}")
     return OK
 
 

@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as Bars
 
-from planner.core import Text, in_words
+from planner.core import Text, in_words, joined
 from planner.runs import Row
 from planner.store.disk.sweeps import HEARTBEAT_S, SweepStatus, Turn, write_status
 from planner.store.sealed.commit import CommitError, try_folder
@@ -298,12 +298,8 @@ class Progress:
         """Show a new status."""
         self._current = status.current
         left = f"{in_words(status.left_s)} left, " if status.left_s is not None else ""
-        epoch = (
-            Text(", epoch {current_epoch} done", current_epoch=status.current_epoch)
-            if status.current_epoch
-            else ""
-        )
-        now = f"{status.current}{epoch}" if status.current else status.message or ""
+        epoch = Text("epoch {n} done", n=status.current_epoch) if status.current_epoch else ""
+        now = joined(", ", (status.current, epoch)) if status.current else status.message or ""
         places = [f"{run} on {node.name}" for node in status.nodes for run in node.runs]
         if places:  # a sweep over a cluster
             now = "; ".join(places[:_PLACES]) + ("; ..." if len(places) > _PLACES else "")

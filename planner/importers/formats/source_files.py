@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any, Final
 
-from planner.core import Text
+from planner.core import Text, joined
 
 MOST_BYTES: Final = 5_000_000
 """Largest text file that is read."""
@@ -43,12 +43,10 @@ class SourceError(ValueError):
     def __init__(self, name: str, problems: Iterable[str], unknown: Iterable[str] = ()) -> None:
         self.name, self.unknown = name, tuple(unknown)
         self.problems = tuple(dict.fromkeys(problems))
-        shown = "\n  ".join(self.problems[:MOST_PROBLEMS])
         more = len(self.problems) - MOST_PROBLEMS
-        rest = Text("\n  and {more} more", more=more) if more > 0 else ""
-        super().__init__(
-            Text("{name} is not imported:\n  {shown}{rest}", name=name, shown=shown, rest=rest)
-        )
+        rest = Text("and {more} more", more=more) if more > 0 else ""
+        heading = Text("{name} is not imported:", name=name)
+        super().__init__(joined("\n  ", (heading, *self.problems[:MOST_PROBLEMS], rest)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

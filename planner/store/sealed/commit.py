@@ -34,7 +34,7 @@ import pyarrow.compute as pc
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
-from planner.core import Text, plural
+from planner.core import Text, joined, plural
 from planner.runs import ARROW_SCHEMA, Row, table_from_rows
 from planner.store.disk.bucket import BucketError
 from planner.store.disk.files import publish, sync, sync_folder
@@ -122,17 +122,9 @@ def _check_numbers(
     """
     present, contradicting = _compared(folder, table, kept)
     if contradicting:
-        names = "".join(f"\n  {f}" for f in contradicting[:_MOST_NAMED])
-        more = (
-            Text("\n  and {result} more", result=len(contradicting) - _MOST_NAMED)
-            if len(contradicting) > _MOST_NAMED
-            else ""
-        )
-        count = (
-            "1 run is"
-            if len(contradicting) == 1
-            else Text("{result} runs are", result=len(contradicting))
-        )
+        more, shown = len(contradicting) - _MOST_NAMED, map(str, contradicting[:_MOST_NAMED])
+        names = joined("\n  ", (*shown, Text("and {more} more", more=more) if more > 0 else ""))
+        count = plural(len(contradicting), "{count} run is", "{count} runs are")
         files = list(dict.fromkeys(f.path.name for f in contradicting))
         remove = files[0] if len(files) == 1 else "those files"
         if any(name.startswith(COMPACT) for name in files):
@@ -148,13 +140,12 @@ def _check_numbers(
         raise ContradictionError(
             errno.EEXIST,
             Text(
-                "{count} in {folder} already with other numbers; {what}:{names}{more}\n"
+                "{count} in {folder} already with other numbers; {what}:\n  {names}\n"
                 "Give `repeat` another number, or remove {remove}, and run it again.",
                 count=count,
                 folder=named(folder),
                 what=what,
                 names=names,
-                more=more,
                 remove=remove,
             ),
         )

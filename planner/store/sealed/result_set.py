@@ -86,15 +86,11 @@ def _from_toml(fallback: ResultSet, body: dict[str, Any]) -> tuple[ResultSet, st
     problem = None
     if wrong:
         named = ", ".join(name[:40] for name in wrong[:MAX_SET_UNKNOWN])
-        more = (
-            Text(" and {wrong:,} more", wrong=len(wrong) - MAX_SET_UNKNOWN)
-            if wrong[MAX_SET_UNKNOWN:]
-            else ""
-        )
+        if more := len(wrong[MAX_SET_UNKNOWN:]):
+            named = Text("{names} and {more:,} more", names=named, more=more)
         problem = Text(
-            "has unknown or non-text fields: {named}{more}. Use {fields}.",
+            "has unknown or non-text fields: {named}. Use {fields}.",
             named=named,
-            more=more,
             fields=", ".join(FIELDS),
         )
     elif missing:

@@ -192,7 +192,7 @@ def test_what_to_measure_is_listed_once_with_the_uncertainty_either_way(store: S
     either_way = math.sqrt(float(row.time.high) / float(row.time.low))
     (line,) = answer._lines([row, row])
     assert line.replace("\\", "").endswith(f"(now within a factor of {either_way:.2g})")
-    assert answer._factor_text(1.01) == ""
+    assert answer._with_factor("Time one step.", 1.01) == "Time one step."
 
 
 def test_times_are_called_measured_only_where_every_one_was(store: Store) -> None:

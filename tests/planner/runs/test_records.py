@@ -264,9 +264,9 @@ def test_all_problems_of_all_rows_are_reported_at_once() -> None:
 
 
 def test_the_message_counts_all_and_shows_twenty() -> None:
-    with pytest.raises(RecordError, match=r"30 problem\(s\)") as caught:
+    with pytest.raises(RecordError, match="30 problems") as caught:
         table_from_rows([row(repeat=i, step_s=0) for i in range(30)])
-    assert str(caught.value).endswith("... and 10 more")
+    assert str(caught.value).endswith("and 10 more")
     assert len(caught.value.problems) == 30
 
 
