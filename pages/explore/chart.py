@@ -502,11 +502,11 @@ def column_config(points: Points) -> dict[str, Any]:
     number = st.column_config.NumberColumn
     axes = ((points.question.x, points.x_title), (points.question.y, points.y_title))
     return {
-        **{title: number(format="localized") for name, title in axes if not _is_group(name)},
+        **{title: number(format="%,.4g") for name, title in axes if not _is_group(name)},
         "Batch": number(format="localized"),
         "System": st.column_config.TextColumn(pinned=True),
-        "Samples/s": number(format="localized"),
-        "Memory (GB)": number(format="%.3g"),
+        "Samples/s": number(format="%,.3g"),
+        "Memory (GB)": number(format="%,.3g"),
         "Source": st.column_config.LinkColumn(display_text="Open"),
         "Workload": st.column_config.TextColumn(width=260),
     }

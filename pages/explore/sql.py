@@ -190,7 +190,7 @@ def _table(answer: SqlAnswer) -> None:
             answer.rows.table.schema.field(column.name).type
         )
         config[column.name] = (
-            st.column_config.NumberColumn(title, format="%.6g")
+            st.column_config.NumberColumn(title, format="%,.6g")
             if real
             else st.column_config.Column(title)
         )

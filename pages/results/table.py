@@ -63,8 +63,8 @@ HELP: Final = {
 }
 SCALE: Final = {"peak_memory_bytes": 1e-9, "mfu": 100.0}
 """Factors from a column's unit to the one shown."""
-SMALL: Final = 0.1
-"""Below this, the format with thousands separators and three decimals loses digits."""
+DIGITS: Final = "%,.3g"
+"""Format of measured numbers: three digits, thousands apart."""
 _KEY: Final = "results.table"
 _MEMORY: Final = "results.table.memory"
 _MARK, _NO_MARK = "!", " "
@@ -84,11 +84,10 @@ _DRAWN: Final = Kept(32)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DrawnTable:
-    """A page of the table as the browser gets it: values, number formats, columns with values."""
+    """A page of the table as the browser gets it: values, columns with values."""
 
     ids: tuple[str, ...]
     values: pa.Table
-    formats: Mapping[str, str]
     filled: frozenset[str]
 
 
@@ -125,7 +124,7 @@ def draw(link: Link, table: pa.Table, key: Hashable) -> None:
     drawn = _DRAWN.once(key, lambda: _drawn(table))
     chosen = list(st.session_state[link.key("columns")])
     picked = chosen if {*chosen} != {*USUAL} else [n for n in USUAL if n in drawn.filled]
-    alt, config = "Runs under the chosen filters; Shift and Space opens the row", _config(drawn)
+    alt, config = "Runs under the chosen filters; Shift and Space opens the row", _config()
     order = [*FIXED, *(name for name in TITLES if name in picked)]
     narrow.draw_cards("results.cards", _cards(drawn, link), len(drawn.ids))
     markup.draw(_full_height(len(drawn.ids)))
@@ -246,14 +245,11 @@ def _drawn(table: pa.Table) -> DrawnTable:
     rows = table.num_rows
     flags = pc.if_else(pc.is_valid(table["suspect"]), _MARK, _NO_MARK)
     columns: dict[str, Any] = {FLAG: flags}
-    formats: dict[str, str] = {}
     for name in (*FIXED[1:], *TITLES):
         column = table[name]
         if name in MEASURED:
             values = column.to_numpy(zero_copy_only=False).astype(float) * SCALE.get(name, 1.0)
-            values = three_digits(values)
-            formats[name] = number_format(values)
-            column = pa.array(values, from_pandas=True)
+            column = pa.array(three_digits(values), from_pandas=True)
         columns[name] = column
     links = columns["source_url"]
     is_link = pc.starts_with(links, "https://")
@@ -263,7 +259,6 @@ def _drawn(table: pa.Table) -> DrawnTable:
     return DrawnTable(
         ids=tuple(table["run_id"].to_pylist()),
         values=values_of,
-        formats=formats,
         filled=frozenset(n for n in values_of.column_names if values_of[n].null_count < rows),
     )
 
@@ -276,13 +271,7 @@ def three_digits(values: Floats) -> Floats:
     return np.where(np.isfinite(rounded), rounded, values)
 
 
-def number_format(values: Floats) -> str:
-    """Return a number format: thousands separators, or three digits if a value is small."""
-    sizes = np.abs(values[np.isfinite(values) & (values != 0.0)])
-    return "%.3g" if (sizes < SMALL).any() else "localized"
-
-
-def _config(drawn: DrawnTable) -> dict[str, Any]:
+def _config() -> dict[str, Any]:
     number, text = st.column_config.NumberColumn, st.column_config.TextColumn
     whole = {"epochs_measured": 76, "samples_per_epoch": 130}
     return {
@@ -291,7 +280,7 @@ def _config(drawn: DrawnTable) -> dict[str, Any]:
         "global_batch_size": number("Batch", format="localized", pinned=True, width=64),
         "workload": text("Workload", width=224),
         **{
-            name: number(title, format=drawn.formats[name], help=HELP.get(name))
+            name: number(title, format=DIGITS, help=HELP.get(name))
             for name, title in MEASURED.items()
         },
         **{name: number(TITLES[name], format="localized", width=px) for name, px in whole.items()},
