@@ -200,6 +200,7 @@ NO_JUDGEMENT: Final[dict[str, str]] = {
         capacity._months:LEAST_WARM_UP_H capacity._months:MOST_WARM_UP_H capacity._queue:NONE
         capacity._queue:_LATE capacity._queue:_RANK capacity._queue:_CHUNK capacity._queue:_FEW
         capacity._queue:_ROUNDING capacity._search:FEW_SCENARIOS capacity._search:FEW_RUNS
+        capacity._search:ROUNDS_BESIDE capacity._answer:CLOSE
         capacity._search:GAP capacity._search:CHEAPER capacity._search:_DIGITS
         capacity._months:FILLED capacity._queue:NO_RUNS
         cost._draws:DRAWS cost._draws:SEED cost._own:STRAIGHT cost._costs:SAME
@@ -210,7 +211,8 @@ NO_JUDGEMENT: Final[dict[str, str]] = {
         fits._nonnegative:STEPS scaling.fit:_EXACT
         time_to_target.goodput:_NOT_STATED
         scaling._uneven:POINTS scaling._uneven:TAIL scaling_out._answer:_GRID
-        scaling_out._answer:_AROUND scaling._terms:_LEAST_S scaling._terms:_MOST_S scaling._terms:LINK_TERMS""",
+        scaling_out._answer:_AROUND
+        scaling._terms:_LEAST_S scaling._terms:_MOST_S scaling._terms:LINK_TERMS""",
     "printed by a source": """
         splits._splits:ALL_REDUCES splits._splits:ENDS splits._splits:RECOMPUTED_WORK
         splits._splits:PCIE
