@@ -631,12 +631,14 @@ def _hardware(accelerator: Accelerator, count: int, nodes: int = 1) -> Hardware:
 
 
 def _measured_there(hardware: Hardware, best: Best) -> MeasuredRun | None:
-    """Return the best run on the same accelerators and count; None without one."""
-    for there, run in best.values():
-        same = there.accelerator is not None and there.accelerator == hardware.accelerator
-        if same and there.count == hardware.count and there.nodes == hardware.nodes:
-            return run
-    return None
+    """Return the best run on the same accelerators and count, a checked one first; None without."""
+    runs = [
+        run
+        for there, run in best.values()
+        if there.accelerator is not None and there.accelerator == hardware.accelerator
+        and there.count == hardware.count and there.nodes == hardware.nodes
+    ]  # fmt: skip
+    return min(runs, key=lambda option: option.run.standing or "", default=None)
 
 
 CLUSTERS: Final = 3

@@ -27,6 +27,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from planner.core import Floats, Refusal, Text, check_flat, listed, percent
+from planner.core.slugs import BADGE
 from planner.fits import Prior, all_given, as_given
 from planner.runs import Trials, TrialSet
 
@@ -422,7 +423,8 @@ def _names(of: TrialSet) -> list[str]:
     further = ((), (of.precision,), (of.result_set,), (of.precision, of.result_set))
     longest = (of.precision, of.result_set, of.folder)
     plain = (*filter(None, (of.network, of.dataset)), of.metric)
-    return [" · ".join((*plain, *filter(None, more))) for more in (*further, longest)]
+    badge = BADGE if of.standing else ""
+    return [f"{' · '.join((*plain, *filter(None, more)))}{badge}" for more in (*further, longest)]
 
 
 UNSEEN: Final = 1.0 - 1e-9

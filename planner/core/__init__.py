@@ -106,6 +106,7 @@ if TYPE_CHECKING:
         Parameter,
         Problem,
         QueryTexts,
+        encoded,
         number_of,
         number_text,
         parsed,
@@ -115,6 +116,7 @@ if TYPE_CHECKING:
         shown,
         text_of,
         texts_of_link,
+        texts_of_query,
         value_of,
         with_current_names,
     )

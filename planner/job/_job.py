@@ -16,6 +16,7 @@ from typing import Any, Final
 
 from planner.catalog import Catalog
 from planner.core import Refusal, Text, large, paragraph, percent, plain
+from planner.core.slugs import UNOFFICIAL
 from planner.epochs import EpochSize, with_sizes
 from planner.epochs import Option as MeasuredRun
 from planner.epochs.epoch_size import epoch_size
@@ -467,7 +468,8 @@ def job_measured(
         raise ValueError(
             Text("{workload} has no runs. Choose a measured workload.", workload=workload)
         )
-    every = list(by_id.values())
+    checked = [r for r in by_id.values() if not r.get("standing")]
+    every = checked or list(by_id.values())  # unofficial runs move no estimate beside checked ones
     size = size or epoch_size(
         [m.run for m in measured], stated={s for r in every if (s := r["train_samples"])}
     )
@@ -495,6 +497,7 @@ def job_measured(
         hardware=hardware,
         memory=tuple(sorted(_memory(catalog, every))),
         speeds=speeds_of(catalog, every, precision),
+        standing=None if checked else UNOFFICIAL,
     )
 
 
