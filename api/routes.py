@@ -18,7 +18,6 @@ from http import HTTPStatus
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final
-from urllib.parse import parse_qs
 
 from msgspec import Struct
 from msgspec.json import encode
@@ -67,6 +66,7 @@ from planner.core import (
     message_of,
     paragraph,
     plain_text,
+    texts_of_query,
 )
 from planner.core.slugs import UNOFFICIAL, slugs
 from planner.store import LimitError, Store, queries
@@ -175,7 +175,7 @@ def explore(sources: Sources, query: QueryTexts) -> Answer:
 
 def select(sources: Sources, query: QueryTexts) -> Answer:
     """Return the rows of a SELECT statement."""
-    answer = sql_answered(sources.store, query)
+    answer = sql_answered(sources.store, sources.catalog, query)
     return (None if answer.problems else sql_result(answer)), answer.problems
 
 
@@ -400,9 +400,7 @@ async def _answer(desk: _Desk, path: str, request: Request) -> Response:
         return problem(HTTPStatus.REQUEST_URI_TOO_LONG, detail)
     try:
         text = query.decode("ascii")
-        values = parse_qs(
-            text, keep_blank_values=True, max_num_fields=MOST_QUERY_VALUES, errors="strict"
-        )
+        values = texts_of_query(text)
     except ValueError:
         limit = Text(
             "It must be UTF-8, percent-encoded, with {most} values at most.", most=MOST_QUERY_VALUES

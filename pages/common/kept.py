@@ -51,7 +51,6 @@ from planner.throughput import (
     SystemCurve,
     curves_of,
     systems_of,
-    systems_with_curves,
     usual_systems,
     with_step_times,
 )
@@ -70,7 +69,7 @@ _DRAWN: Final = Kept(256)
 """Figures and rows of pages; each holds some kilobytes."""
 _WORK: Final = (
     "stated_mfu", "throughput", "train_flops_per_sample", "accelerator_model_name",
-    "accelerators_per_node", "number_of_nodes", "precision",
+    "accelerators_per_node", "number_of_nodes", "precision", "system",
 )  # fmt: skip
 """Columns of listed runs from which their MFU follows."""
 _TABLES: Final = Kept(32)
@@ -256,9 +255,8 @@ def priors(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TimedSystems:
-    """The systems of a workload: with a curve, all, and the default ones; and its epoch size."""
+    """The systems of a workload: all, and the default ones; and its epoch size."""
 
-    with_curves: Sequence[str]
     names: Sequence[str]
     usual: Sequence[str]
     size: EpochSize
@@ -275,7 +273,6 @@ def curve_systems(shared: Store, workload: str, samples: float | None = None) ->
         size = epoch_size(runs, samples, stated_samples(shared, workload))
         timed = with_step_times(runs, size).runs
         return TimedSystems(
-            with_curves=systems_with_curves(timed),
             names=systems_of(timed),
             usual=usual_systems(timed),
             size=size,
@@ -472,7 +469,9 @@ def every_listed(shared: Store, filters: queries.Filters, most: int, catalog: Ca
 def with_mfu(runs: pa.Table, catalog: Catalog) -> pa.Table:
     """Return listed runs with a column of their MFU [0..1], without those it follows from."""
     values = pa.array(shares(runs.select(_WORK).to_pylist(), catalog), pa.float64())
-    kept = [name for name in runs.column_names if name not in _WORK or name == "precision"]
+    kept = [
+        name for name in runs.column_names if name not in _WORK or name in ("precision", "system")
+    ]
     return runs.select(kept).append_column("mfu", values)
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from planner.answers import parameters
 from planner.answers._asking import NO_RUN
-from planner.answers._listing import filters_of
+from planner.answers._listing import catalog_stamp, filters_of
 from planner.answers.parameters import EXPLORE, MOST_CORNERS, NONE_CHOSEN
 from planner.answers.records import (
     Explore,
@@ -137,7 +137,7 @@ def explore_runs(
         )
         return with_derived(runs, catalog, suspect.names)
 
-    return store.once(("explored runs", chosen, _stamp(catalog)), made)
+    return store.once(("explored runs", chosen, catalog_stamp(catalog)), made)
 
 
 def _key(filters: queries.Filters) -> Hashable:
@@ -158,11 +158,6 @@ def _sample_note(store: Store, runs: pa.Table, filters: queries.Filters) -> list
             used=len(runs), matching=matching,
         )
     ]  # fmt: skip
-
-
-def _stamp(catalog: Catalog) -> Hashable:
-    peaks = tuple((a.id, a.devices, *a.peak_flops_per_s.items()) for a in catalog.accelerators)
-    return hash((peaks, catalog.offers))
 
 
 def explore_answered(store: Store, catalog: Catalog, question: QueryTexts) -> ExploreAnswer:

@@ -524,6 +524,19 @@ class CapacityLine(_Record, frozen=True, kw_only=True):
     problem: str | None
 
 
+class CapacityPair(_Record, frozen=True, kw_only=True):
+    """A bought machine beside a rented one like it, and the month from which it has cost less.
+
+    The month is null where the rented one stays cheaper over all years.
+    """
+
+    bought: str
+    rented: str
+    break_even_month: Number | None
+    break_even_month_low: Number | None
+    break_even_month_high: Number | None
+
+
 class CapacityLines(_Record, frozen=True, kw_only=True):
     """Cost lines side by side, and the month from which the first one costs less."""
 
@@ -533,6 +546,7 @@ class CapacityLines(_Record, frozen=True, kw_only=True):
     break_even_month_low: Number | None
     break_even_month_high: Number | None
     lines: tuple[CapacityLine, ...]
+    pairs: tuple[CapacityPair, ...]
 
 
 class CapacityPlan(_Record, frozen=True, kw_only=True):

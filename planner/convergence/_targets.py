@@ -492,19 +492,22 @@ def is_the_grid(shares: Floats) -> bool:
 def refuse_grid(sizes: Floats, shares: Floats) -> Refusal:
     """Return the refusal for batches `sizes` [samples] with the `shares` of `is_the_grid`."""
     unseen = sizes[shares >= UNSEEN]
-    none = (
-        Text("; none came before it at batch {all_given}", all_given=all_given(unseen))
-        if unseen.size
-        else ""
-    )
     middle = percent(float(np.median(shares)))
-    return Refusal(
-        reason=Text(
+    reason = Text(
+        "This target is reached within the first evaluations: they lie {middle} of "
+        "the steps to it apart (median over the batches). Such steps show how "
+        "often the model was evaluated, not how it trains.",
+        middle=middle,
+    )
+    if unseen.size:
+        reason = Text(
             "This target is reached within the first evaluations: they lie {middle} of "
-            "the steps to it apart (median over the batches){none}. Such steps show how "
-            "often the model was evaluated, not how it trains.",
+            "the steps to it apart (median over the batches); none came before it at batch "
+            "{batches}. Such steps show how often the model was evaluated, not how it trains.",
             middle=middle,
-            none=none,
-        ),
+            batches=all_given(unseen),
+        )
+    return Refusal(
+        reason=reason,
         measure_next="Choose a stricter target, or evaluate more often at the start.",
     )

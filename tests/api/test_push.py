@@ -273,6 +273,17 @@ def test_other_numbers_under_the_same_run_are_refused_and_the_first_stay(
     assert [p.read_bytes() for p in (inbox.results / "mine").glob("*.parquet")] == kept
 
 
+def test_of_two_nodes_that_measured_an_attempt_the_first_is_stored(
+    client: Client, inbox: Inbox
+) -> None:
+    head, extra = bearer(inbox), json.dumps({"attempt_id": "0" * 32})
+    for at, (system, loss) in enumerate([("one", 1.0), ("one", 2.0), ("two", 1.0)]):
+        cells: dict[str, Any] = {"system_name": system, "extra": extra, "throughput": loss}
+        reply = client.post(body_of("mine", {}, runs(**cells)), head)
+        assert (reply.status, reply.json["stored"], reply.json["already"]) == (200, not at, at > 0)
+    assert len(files(inbox)) == 1
+
+
 def test_all_problems_are_named_and_nothing_is_stored(client: Client, inbox: Inbox) -> None:
     wrong = {"set": {"slug": "Mine", "colour": "red", "title": 3}, "runs": []}
     reply = client.post(json.dumps(wrong).encode(), bearer(inbox))
