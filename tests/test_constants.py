@@ -128,7 +128,7 @@ NO_JUDGEMENT: Final[dict[str, str]] = {
         epochs.epoch_size:SAME_BY_SPEED epochs.epoch_size:FAR published._rows:MOST_BYTES
         published._rows:MOST_CELL published._rows:LARGEST published._rows:MOST_WHOLE
         answers._listing:_MOST_KEPT_BYTES answers._listing:MOST_RUNS
-        importers.formats.benchmarks.koshian2:_FLOW_BATCH
+        importers._preview:_MOST_LICENCES
         importers.formats.benchmarks.milabench:_MIB
         importers.formats.benchmarks.mlperf_logs:_MOST_EPOCHS
         importers.formats.benchmarks.koshian2:_FLOW_BATCH
@@ -154,7 +154,7 @@ NO_JUDGEMENT: Final[dict[str, str]] = {
         capacity._records:MOST_ACCELERATORS answers._capacity:MOST_HARDWARE
         answers._capacity:SERVER answers._capacity:MOST_SERVERS
         answers.capacity_jobs:MOST_BYTES answers.capacity_jobs:USUAL_RUNS
-        capacity._search:MOST_ROUNDS capacity._search:MOST_ENLARGED
+        capacity._search:MOST_ROUNDS capacity._search:ROUNDS_BESIDE capacity._search:MOST_ENLARGED
         capacity._search:MOST_RENTALS capacity._search:MOST_OF_KIND capacity._search:SECONDS
         capacity._search:SETS capacity._search:SPARE capacity._search:AT_ONCE
         capacity._search:LEAST_RENTED capacity._search:TOGETHER
@@ -200,7 +200,7 @@ NO_JUDGEMENT: Final[dict[str, str]] = {
         capacity._months:LEAST_WARM_UP_H capacity._months:MOST_WARM_UP_H capacity._queue:NONE
         capacity._queue:_LATE capacity._queue:_RANK capacity._queue:_CHUNK capacity._queue:_FEW
         capacity._queue:_ROUNDING capacity._search:FEW_SCENARIOS capacity._search:FEW_RUNS
-        capacity._search:GAP capacity._search:CHEAPER capacity._search:_DIGITS
+        capacity._search:GAP capacity._search:CHEAPER capacity._search:_DIGITS capacity._answer:CLOSE
         capacity._months:FILLED capacity._queue:NO_RUNS
         cost._draws:DRAWS cost._draws:SEED cost._own:STRAIGHT cost._costs:SAME
         fits.lines:PARAMETERS
@@ -210,6 +210,7 @@ NO_JUDGEMENT: Final[dict[str, str]] = {
         fits._nonnegative:STEPS scaling.fit:_EXACT
         time_to_target.goodput:_NOT_STATED
         scaling._uneven:POINTS scaling._uneven:TAIL scaling_out._answer:_GRID
+        scaling_out._answer:_AROUND
         scaling._terms:_LEAST_S scaling._terms:_MOST_S scaling._terms:LINK_TERMS""",
     "printed by a source": """
         splits._splits:ALL_REDUCES splits._splits:ENDS splits._splits:RECOMPUTED_WORK

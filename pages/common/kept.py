@@ -31,13 +31,12 @@ from planner.answers import (
     scaling_out_answered,
     series_by_slug,
     usual_driver,
-    with_standing,
 )
 from planner.answers.runs import priors_of, suspects_of, with_priors
 from planner.catalog import Catalog
 from planner.convergence import goal_text, set_labels, targets_of, usual_target
 from planner.core import Record, several
-from planner.core.slugs import slugs
+from planner.core.slugs import UNOFFICIAL, slugs
 from planner.effects import FactorEffect, effects_of
 from planner.epochs import EpochSize, Option, offered
 from planner.epochs import usual_options as usual_of
@@ -143,7 +142,8 @@ def _label(name: str, about: KnownWorkload | None) -> str:
         return name
     runs = several(about.runs, "run")
     cards = f", {about.accelerators:,} accelerators" if about.accelerators > 1 else ""
-    return f"{name} ({runs}{cards})"
+    standing = f", {UNOFFICIAL}" if about.is_unofficial else ""
+    return f"{name} ({runs}{cards}{standing})"
 
 
 def workload_kinds(shared: Store, names: Mapping[str, str]) -> dict[str, str]:
@@ -462,9 +462,8 @@ def listed(
 
 
 def every_listed(shared: Store, filters: queries.Filters, most: int, catalog: Catalog) -> pa.Table:
-    """Return all filtered runs with MFU, suspect flags and standing, for downloads."""
-    runs = with_mfu(queries.listed(shared, filters, most=most), catalog)
-    return with_standing(shared, with_flags(shared, runs))
+    """Return all filtered runs with MFU and suspect flags, for downloads."""
+    return with_flags(shared, with_mfu(queries.listed(shared, filters, most=most), catalog))
 
 
 def with_mfu(runs: pa.Table, catalog: Catalog) -> pa.Table:

@@ -16,7 +16,7 @@ from planner import figures
 from planner.core import Text, in_words, several
 from planner.store import Store, queries
 from planner.store.disk import sweeps
-from planner.store.disk.sweeps import Condition, SweepStatus
+from planner.store.disk.sweeps import STORERS, Condition, SweepStatus
 from planner.throughput import curve_sentence
 
 OPENED: Final = "measure.ticket"
@@ -245,6 +245,7 @@ def _nodes(status: SweepStatus, *, allowed: bool) -> None:
                 "State": NODE_STATES[node.state],
                 "Measures now": "; ".join(node.runs) or (node.message if allowed else None),
                 "Runs measured": node.finished,
+                "Stored by": STORERS[node.stored_by] or None,
             }
             for number, node in enumerate(status.nodes, start=1)
         ],

@@ -372,7 +372,7 @@ def _job_record(row: JobRow, wait: Waiting | None) -> records.CapacityJob:
     if isinstance(time, Estimate):
         ends = [_finite(float(v)) for v in (time.value, time.low, time.high)]
     return records.CapacityJob(
-        job=row.job, trains=row.words, machine=row.machine or None,
+        job=row.job, trains=row.words, standing=row.standing, machine=row.machine or None,
         accelerators=row.accelerators, runs_a_month=row.runs_a_month, within_h=row.within_h,
         interruptible=row.interruptible, growth=row.growth,
         time_s=ends[0], time_s_low=ends[1], time_s_high=ends[2],
@@ -625,7 +625,7 @@ def _machine(option: Candidate, text: str, question: Question) -> Machine:
 def _label(option: Candidate, term: Term, years: int) -> str:
     """Return '8 x H100 SXM5 80GB (bought)', or with the provider of an offer."""
     if option.offer is not None:
-        return option.what
+        return option.machine
     terms = plural(years, "reserved {count} year", "reserved {count} years") if years else term
     return f"{option.hardware.label} ({terms})"
 
@@ -687,7 +687,12 @@ def _run_time(priced: _PricedJob, option: Candidate) -> RunTime:
     time = wall_time(done.total, wall_draws(option, done.work_s))
     if isinstance(time, Refusal):
         return RunTime(time=time)
-    return RunTime(time=time, work_s=done.work_s, measure_next=done.timed.measure_next)
+    return RunTime(
+        time=time,
+        work_s=done.work_s,
+        measure_next=done.timed.measure_next,
+        standing=option.standing,
+    )
 
 
 _NO_JOB: Final = "There is no job. Add one, or choose a preset."

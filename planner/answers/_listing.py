@@ -71,8 +71,7 @@ def results_answered(store: Store, question: QueryTexts) -> ResultsAnswer:
     ids = table["run_id"].to_pylist()
     if before and ids[:1] != [begin[1]]:
         problems.append(Problem(parameter="cursor", message=_CHANGED))
-    by_set = standings(store)
-    rows = [_row(r, suspect.names, by_set) for r in table.slice(before).to_pylist()]
+    rows = [_row(r, suspect.names) for r in table.slice(before).to_pylist()]
     total, end = queries.count(store, filters), begin[0] + len(rows)
     return ResultsAnswer(
         rows=tuple(rows),
@@ -113,27 +112,12 @@ def mfu_shares(
     return store.once(("MFU", query_of(parameters.RESULTS, values), tuple(peaks.items())), query)
 
 
-def standings(store: Store) -> dict[tuple[str, str], str]:
-    """Return the standing of each result set that states one, by folder and name."""
-    return {(s.folder, s.slug): s.standing for s in store.sets if s.standing}
-
-
-def with_standing(store: Store, runs: pa.Table) -> pa.Table:
-    """Return runs with the standing of their sets: `unofficial`, or null."""
-    by_set = standings(store)
-    sets = zip(runs["folder"].to_pylist(), runs["result_set"].to_pylist(), strict=True)
-    return runs.append_column("standing", pa.array([by_set.get(s) for s in sets], pa.string()))
-
-
-def _row(
-    row: Mapping[str, Any], suspect: Mapping[str, str], by_set: Mapping[tuple[str, str], str]
-) -> dict[str, Any]:
+def _row(row: Mapping[str, Any], suspect: Mapping[str, str]) -> dict[str, Any]:
     """Return a run as plain data, with its time of recording in UTC as a text."""
     when = row["recorded_at"]
     return {
         **row,
         "recorded_at": None if when is None else f"{when:%Y-%m-%dT%H:%M:%SZ}",
-        "standing": by_set.get((row["folder"], row["result_set"])),
         "suspect": suspect.get(row["run_id"]),
     }
 
@@ -298,9 +282,9 @@ def _rows(store: Store, catalog: Catalog, statement: str) -> Rows:
 
 
 def _runs(store: Store, catalog: Catalog) -> pa.Table:
-    """Return the runs with derived columns, their suspect flags and the standing of their sets."""
+    """Return the runs with derived columns and their suspect flags."""
     runs, suspect = store.arrow(sql.SELECTABLE), suspects_of(store)
-    return with_standing(store, with_derived(runs, catalog, suspect.names))
+    return with_derived(runs, catalog, suspect.names)
 
 
 def catalog_stamp(catalog: Catalog) -> Hashable:

@@ -66,6 +66,7 @@ from planner.core import (
     plain,
     plural,
 )
+from planner.core.slugs import BADGE, UNOFFICIAL
 from planner.cost import (
     DOLLARS,
     HOURS_PER_MONTH,
@@ -385,9 +386,12 @@ def _fleet_words(result: _Result) -> str:
         return Text("No fleet within these limits meets the deadlines")
     if not counts:
         return Text("No machine")
-    return joined(", ", [
+    words = joined(", ", [
         _machines_words(*key, n, first=k == 0) for k, (key, n) in enumerate(counts.items())
     ])  # fmt: skip
+    if not any(row.standing for row in _jobs(result)):
+        return words
+    return Text("{fleet} ({standing} times)", fleet=words, standing=UNOFFICIAL)
 
 
 def _machines_words(act: str, hardware: str, n: int, *, first: bool) -> Text:
@@ -583,13 +587,15 @@ def _jobs(result: _Result) -> tuple[JobRow, ...]:
         place = int(done[j].argmax()) if done[j].size and done[j].any() else None
         name = _any_machine(case, j) if place is None else simulated.stocks[place].machine
         time = None if name is None else case.times.get((job.name, name))
+        standing = None if time is None else time.standing
         refused = Refusal(reason="No machine of the fleet can run it.", measure_next="")
         hours: Estimate | Refusal = refused
         if time is not None and time.work_s is not None:
             hours = quantiles(time.work_s / HOUR_S * time.accelerators * job.runs_a_month)
         rows.append(JobRow(
             job=job.name,
-            words=job.network or job.workload,
+            words=f"{job.network or job.workload}{BADGE if standing else ''}",
+            standing=standing,
             time=refused if time is None else time.time,
             machine="" if name is None or place is None else _label(case, name),
             accelerators=0 if time is None else time.accelerators,

@@ -23,7 +23,7 @@ from planner.capacity._records import (
     HourCurve,
     Line,
     Machine,
-    Pair,
+    MachinePair,
     RentOrBuyByUse,
 )
 from planner.capacity._search import FEW_RUNS, ChosenFleet
@@ -275,7 +275,7 @@ def side_by_side(
     bought = [m for m in machines if m.term == "bought" and m.owned is not None]
     lines: list[CostLine] = []
     best: tuple[float, Estimate | Refusal, CostLine, CostLine] | None = None
-    pairs: list[Pair] = []
+    pairs: list[MachinePair] = []
     shown: set[str] = set()
     for machine in bought:
         rivals = [m for m in _alike(machines, machine) if m.rental is not None]
@@ -289,7 +289,7 @@ def side_by_side(
                 lines.append(other_line)
                 shown.add(rival.id)
             even = crossing(course.spent, other.spent)
-            pairs.append(Pair(bought=machine.label, rented=rival.label, break_even=even))
+            pairs.append(MachinePair(bought=machine.label, rented=rival.label, break_even=even))
             if rival.term != "on demand":
                 continue
             place = even.value if isinstance(even, Estimate) else np.inf

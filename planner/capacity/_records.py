@@ -236,6 +236,7 @@ class JobRow:
 
     job: str
     words: str
+    standing: str | None
     time: Estimate | Refusal
     machine: str
     accelerators: int
@@ -378,7 +379,7 @@ class CostLine:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pair:
+class MachinePair:
     """A bought machine beside a rented one like it: the month from which it has cost less."""
 
     bought: str
@@ -401,7 +402,7 @@ class CostLines:
     break_even: Estimate | Refusal
     sentence: str
     named: tuple[str, ...] = ()
-    pairs: tuple[Pair, ...] = ()
+    pairs: tuple[MachinePair, ...] = ()
     utilisation: float | None = None
 
 

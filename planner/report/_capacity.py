@@ -18,6 +18,7 @@ from planner.capacity import (
     Term,
 )
 from planner.core import HOUR_S, Estimate, Record, Refusal, Text, percent, plain
+from planner.core.slugs import UNOFFICIAL
 from planner.cost import Display, shown
 from planner.figures import ChartSpec, Tile
 from planner.figures.frame import LIGHT_THEME, Theme
@@ -47,6 +48,7 @@ def job_rows(answer: CapacityAnswer) -> list[Record]:
 
 def fleet_rows(answer: CapacityAnswer, display: Display) -> list[Record]:
     """Return the machines with their cost and use."""
+    standing = _standing(answer)
     uses = any(row.utilisation is not None for row in answer.stocks)
     return [
         {
@@ -63,9 +65,15 @@ def fleet_rows(answer: CapacityAnswer, display: Display) -> list[Record]:
                 else {}
             ),
             "Price": row.machine.price or None,
+            **standing,
         }
         for row in answer.stocks
     ]
+
+
+def _standing(answer: CapacityAnswer) -> Record:
+    """Return a column that names unofficial times; none where no time is."""
+    return {"Times": UNOFFICIAL} if any(row.standing for row in answer.jobs) else {}
 
 
 def line_rows(lines: CostLines, display: Display) -> list[Record]:
@@ -141,6 +149,7 @@ def use_rows(of: RentOrBuyByUse, display: Display) -> list[Record]:
 
 def month_rows(answer: CapacityAnswer, display: Display) -> list[Record]:
     """Return the months, for a file."""
+    standing = _standing(answer)
     return [
         {
             "month": m.month,
@@ -150,6 +159,7 @@ def month_rows(answer: CapacityAnswer, display: Display) -> list[Record]:
             "utilisation": m.utilisation,
             "late": m.late,
             **{f"hours {label}": round(hours, 3) for label, hours in m.hours.items()},
+            **standing,
         }
         for m in answer.months
     ]

@@ -48,7 +48,7 @@ def test_the_link_holds_the_whole_question() -> None:
     for name, value in (("find", "off"), ("months", "12"), ("probability", "90"), ("years", "5")):
         assert _given(shown, name) == [value]
     address = str(shown.code[1].value)
-    for part in ("jobs=name%3DBaselines", "fleet=3+x+rent%7Ch100-sxm%7C8%7C20", "variation=5"):
+    for part in ("jobs=name%3DBaselines", "fleet=3%20x%20rent%7Ch100-sxm%7C8%7C20", "variation=5"):
         assert part in address
 
 

@@ -73,7 +73,8 @@ def test_the_file_of_an_answer_is_read_back_as_its_jobs() -> None:
     rows = tuple(
         JobRow(job=job.name, words="x", time=time, machine="8 x A", accelerators=8,
                hours_a_month=time, late=0.1, worst_late=None, runs_a_month=job.runs_a_month,
-               within_h=job.within_h, interruptible=job.interruptible, growth=job.growth)
+               within_h=job.within_h, interruptible=job.interruptible, growth=job.growth,
+               standing=None)
         for job in jobs
     )  # fmt: skip
     text = jobs_csv(jobs, plan.job_rows(CapacityAnswer(sentence="", keeps=True, jobs=rows)))
