@@ -200,7 +200,8 @@ NO_JUDGEMENT: Final[dict[str, str]] = {
         capacity._months:LEAST_WARM_UP_H capacity._months:MOST_WARM_UP_H capacity._queue:NONE
         capacity._queue:_LATE capacity._queue:_RANK capacity._queue:_CHUNK capacity._queue:_FEW
         capacity._queue:_ROUNDING capacity._search:FEW_SCENARIOS capacity._search:FEW_RUNS
-        capacity._search:GAP capacity._search:CHEAPER capacity._search:_DIGITS capacity._answer:CLOSE
+        capacity._search:GAP capacity._search:CHEAPER capacity._search:_DIGITS
+        capacity._answer:CLOSE
         capacity._months:FILLED capacity._queue:NO_RUNS
         cost._draws:DRAWS cost._draws:SEED cost._own:STRAIGHT cost._costs:SAME
         fits.lines:PARAMETERS
