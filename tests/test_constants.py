@@ -154,7 +154,7 @@ NO_JUDGEMENT: Final[dict[str, str]] = {
         capacity._records:MOST_ACCELERATORS answers._capacity:MOST_HARDWARE
         answers._capacity:SERVER answers._capacity:MOST_SERVERS
         answers.capacity_jobs:MOST_BYTES answers.capacity_jobs:USUAL_RUNS
-        capacity._search:MOST_ROUNDS capacity._search:MOST_ENLARGED
+        capacity._search:MOST_ROUNDS capacity._search:ROUNDS_BESIDE capacity._search:MOST_ENLARGED
         capacity._search:MOST_RENTALS capacity._search:MOST_OF_KIND capacity._search:SECONDS
         capacity._search:SETS capacity._search:SPARE capacity._search:AT_ONCE
         capacity._search:LEAST_RENTED capacity._search:TOGETHER
