@@ -91,7 +91,7 @@ docs: $(APP)
 # The templates of all sentences, and those without values, for translators (docs/decisions/0060-sentences.md).
 messages: $(DEV)
 	mkdir -p locale
-	$(BIN)/python -m babel.messages.frontend extract --mapping tests/babel.cfg --keyword Text --keyword plural:2,3 --no-wrap --sort-by-file planner pages api runners/commands runners/sweep -o locale/epochwise.pot
+	$(BIN)/python -m babel.messages.frontend extract --mapping tests/babel.cfg --keyword Text --keyword plural:2,3 --no-wrap --sort-by-file planner pages api runners backtest -o locale/epochwise.pot
 
 browser: $(DEV)
 	@$(BIN)/python -m tests.browser.chromium

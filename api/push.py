@@ -10,8 +10,9 @@ import asyncio
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from pathlib import Path
@@ -24,13 +25,13 @@ from starlette.responses import Response
 from api.openapi import PUSH
 from api.problems import HEADERS, PARAMETERS, problem
 from planner.answers.records import Pushed
-from planner.core import Problem, Text, plain_text
+from planner.core import Problem, Text, plain_text, several
 from planner.store.disk.access import strictest
-from planner.store.disk.audit import record
+from planner.store.disk.audit import AuditError, record
 from planner.store.disk.secrets import TOKENS, AnotherSetError, Token, bind
 from planner.store.pushed import MOST_BYTES, PushError, keep, read_body
 from planner.store.pushed import PushRequest as PushedRuns
-from planner.store.sealed.commit import ContradictionError
+from planner.store.sealed.commit import Committed, ContradictionError
 from planner.store.visibility import access_of, reference_of
 
 PATH: Final = PUSH
@@ -43,6 +44,9 @@ WRONG_BURST: Final = 20.0
 """The same for requests of one address without a usable token."""
 RETRY_S: Final = 5
 """Wait before the next try, where the disk refuses [s]."""
+_TOO_LARGE: Final = Text(
+    "At most {most_bytes:,} bytes are taken at once. Send fewer runs.", most_bytes=MOST_BYTES
+)
 _MOST_BUCKETS: Final = 10_000
 _SCHEME: Final = "bearer "
 
@@ -101,8 +105,6 @@ class Push:
         if refused := self._refused(request, secret):
             return refused
         body = await _body(request)
-        if isinstance(body, Response):
-            return body
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._work, self._kept, secret, body)
 
@@ -120,64 +122,92 @@ class Push:
         wait = self._of_tokens.wait_s(token.id, self.now_s())
         return _too_many(wait) if wait else None
 
-    def _kept(self, secret: str, body: bytes) -> Response:
+    def _kept(self, secret: str, body: bytes | None) -> Response:
+        pushed: PushedRuns | None = None
         try:
-            pushed = read_body(body)
             # The body may have taken minutes: a token that was revoked meanwhile writes nothing.
-            token = self._usable(secret)
-            refused = self._not_allowed(token, pushed) if token else _no_token()
-            if token is None or refused:
-                return refused or _no_token()
-            self._record(token, pushed)
-            done = keep(
-                self.inbox.results,
-                pushed,
-                lambda reference: self._bind(token, pushed.slug, reference),
-            )
-        except AnotherSetError as error:
-            return problem(HTTPStatus.FORBIDDEN, str(error))
-        except PushError as error:
-            return _wrong(error.problems)
-        except ContradictionError as error:
-            return problem(HTTPStatus.CONFLICT, self._without_path(error))
-        except OSError as error:  # of the audit log, a set's id, a run or a bucket
-            headers = {"Retry-After": str(RETRY_S)}
-            detail = self._without_path(error)
-            return problem(HTTPStatus.SERVICE_UNAVAILABLE, detail, headers=headers)
-        answer = Pushed(
-            set=pushed.slug,
-            stored=sum(c.new for c in done),
-            already=sum(not c.new for c in done),
-            run_ids=tuple(c.run_id for c in done),
-        )
-        sent = {**HEADERS, "Cache-Control": "no-store"}
-        return Response(
-            encode(answer, enc_hook=plain_text), headers=sent, media_type="application/json"
-        )
+            if (token := self._usable(secret)) is None:
+                return _no_token()
+        except OSError as error:  # of a bucket
+            return _response(self._refusal(error))
+        try:
+            if body is None:
+                raise _RefusedError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, _TOO_LARGE)
+            pushed = read_body(body)
+            return _taken(pushed.slug, self._committed(token, pushed))
+        except (ValueError, OSError) as error:
+            refusal = self._refusal(error)
+            if not isinstance(error, AuditError):
+                why = Text("refused: {why}", why=refusal.detail)
+                with suppress(AuditError):
+                    self._record(token, pushed, why, allowed=False)
+            return _response(refusal)
 
-    def _record(self, token: Token, pushed: PushedRuns) -> None:
+    def _committed(self, token: Token, pushed: PushedRuns) -> list[Committed]:
+        """Return the runs, all on disk; the log says before it what begins, after it what was done.
+
+        Whatever is raised refuses the request: see `_refusal`.
+        """
+
+        def begin(reference: str) -> None:
+            self._bind(token, pushed.slug, reference)
+            self._record(token, pushed, "begins")
+
+        self._check_allowed(token, pushed)
+        done = keep(self.inbox.results, pushed, begin, official=token.official)
+        new = sum(c.new for c in done)
+        said = Text("{new:,} stored, {old:,} there already", new=new, old=len(done) - new)
+        self._record(token, pushed, said)
+        return done
+
+    def _refusal(self, error: ValueError | OSError) -> "_RefusedError":
+        """Return the answer to a request that ended with this error."""
+        if isinstance(error, _RefusedError):
+            return error
+        if isinstance(error, PushError):
+            detail = " ".join(map(str, error.problems))
+            return _RefusedError(HTTPStatus.BAD_REQUEST, detail, errors=error.problems)
+        if isinstance(error, AnotherSetError):
+            return _RefusedError(HTTPStatus.FORBIDDEN, str(error))
+        if isinstance(error, ContradictionError):
+            return _RefusedError(HTTPStatus.CONFLICT, self._without_path(error))
+        if isinstance(error, OSError):  # of the audit log, a set's id, a run or a bucket
+            detail = self._without_path(error)
+            return _RefusedError(HTTPStatus.SERVICE_UNAVAILABLE, detail, again=True)
+        raise error
+
+    def _record(
+        self, token: Token, pushed: PushedRuns | None, said: str, *, allowed: bool = True
+    ) -> None:
+        """Write what is done with a request; None is one whose body cannot be read."""
+        runs = (
+            Text("{set}: {runs}", set=pushed.slug, runs=several(len(pushed.rows), "run"))
+            if (pushed)
+            else Text("a request")
+        )
         if self.inbox.audit is not None:
             record(
                 self.inbox.audit, who=f"token {token.id} {token.name}", role="token", via="api",
-                what="push runs", about=f"{pushed.slug}: {len(pushed.rows):,} runs",
+                what="push runs", about=Text("{runs}, {said}", runs=runs, said=said),
+                allowed=allowed,
             )  # fmt: skip
 
-    def _not_allowed(self, token: Token, pushed: PushedRuns) -> Response | None:
+    def _check_allowed(self, token: Token, pushed: PushedRuns) -> None:
+        """Raise where the token may not add runs to the set."""
         now_s = time.time()
         places = (self.inbox.results, *self.inbox.further)
         access = strictest((access_of(place / pushed.slug) for place in places), now_s)
         if not token.may_push(pushed.slug, access, now_s):
             detail = Text("This token may not add runs to {slug}. Its sets: ", slug=pushed.slug)
-            return problem(
+            raise _RefusedError(
                 HTTPStatus.FORBIDDEN,
                 Text("{detail}{sets}.", detail=detail, sets=", ".join(token.sets)),
             )
         if (self.inbox.shipped / pushed.slug).exists():
             detail = Text("{slug} is a shipped set. Choose another name.", slug=pushed.slug)
-            return problem(HTTPStatus.CONFLICT, detail)
+            raise _RefusedError(HTTPStatus.CONFLICT, detail)
         # A token whose set is gone learns nothing of the runs of a later set of the name.
         self._bind(token, pushed.slug, reference_of(self.inbox.results / pushed.slug))
-        return None
 
     def _bind(self, token: Token, slug: str, reference: str | None) -> None:
         bind(self.inbox.tokens, token, slug, reference)
@@ -192,24 +222,52 @@ def _no_token() -> Response:
     return problem(HTTPStatus.UNAUTHORIZED, detail, headers=headers)
 
 
-async def _body(request: Request) -> bytes | Response:
-    """Return the body, or 413 as soon as it is too long."""
+async def _body(request: Request) -> bytes | None:
+    """Return the body; None as soon as it is too long."""
     parts, size = [], 0
     async for part in request.stream():
         size += len(part)
         if size > MOST_BYTES:
-            detail = Text(
-                "At most {most_bytes:,} bytes are taken at once. Send fewer runs.",
-                most_bytes=MOST_BYTES,
-            )
-            return problem(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, detail)
+            return None
         parts.append(part)
     return b"".join(parts)
 
 
-def _wrong(problems: tuple[Problem, ...]) -> Response:
-    detail = " ".join(map(str, problems))
-    return problem(HTTPStatus.BAD_REQUEST, detail, kind=PARAMETERS, errors=problems)
+class _RefusedError(ValueError):
+    """A request that is not taken; `again` where the sender should try later."""
+
+    def __init__(
+        self,
+        status: HTTPStatus,
+        detail: str,
+        *,
+        errors: Sequence[Problem] = (),
+        again: bool = False,
+    ) -> None:
+        self.status = status
+        self.detail = detail
+        self.errors = errors
+        self.again = again
+        super().__init__(detail)
+
+
+def _response(refusal: _RefusedError) -> Response:
+    kind = PARAMETERS if refusal.errors else "about:blank"
+    headers = {"Retry-After": str(RETRY_S)} if refusal.again else {}
+    return problem(
+        refusal.status, refusal.detail, kind=kind, errors=refusal.errors, headers=headers
+    )
+
+
+def _taken(slug: str, done: Sequence[Committed]) -> Response:
+    new = sum(c.new for c in done)
+    answer = Pushed(
+        set=slug, stored=new, already=len(done) - new, run_ids=tuple(c.run_id for c in done)
+    )
+    sent = {**HEADERS, "Cache-Control": "no-store"}
+    return Response(
+        encode(answer, enc_hook=plain_text), headers=sent, media_type="application/json"
+    )
 
 
 def _too_many(wait_s: float) -> Response:

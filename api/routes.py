@@ -18,7 +18,6 @@ from http import HTTPStatus
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final
-from urllib.parse import parse_qs
 
 from msgspec import Struct
 from msgspec.json import encode
@@ -67,8 +66,9 @@ from planner.core import (
     message_of,
     paragraph,
     plain_text,
+    texts_of_query,
 )
-from planner.core.slugs import slugs
+from planner.core.slugs import UNOFFICIAL, slugs
 from planner.store import LimitError, Store, queries
 from planner.store.catalog import catalog_stamps, read_catalog
 
@@ -91,10 +91,12 @@ def index(sources: Sources, query: QueryTexts) -> Answer:
     """Return every workload with its patterns, by slug and name."""
     problems = [Problem(parameter=n, message="This address takes no parameters.") for n in query]
     slugs_to_names = slugs(queries.workloads(sources.store))
+    about = queries.about_workloads(sources.store)
     workloads = tuple(
         Workload(
             workload=short,
             name=name,
+            standing=UNOFFICIAL if about[name].is_unofficial else None,
             patterns=tuple(
                 Pattern(pattern=p, name=n)
                 for p, n in slugs(queries.patterns(sources.store, name)).items()
@@ -157,7 +159,7 @@ def options(sources: Sources, query: QueryTexts) -> Answer:
     answer = compare_answered(sources.store, sources.catalog, query, sources.today)
     rows = tuple(
         Choice(option_id=c.id, option=c.label, way=c.way, price=c.price, price_is_stale=c.stale,
-               usual=c.id in answer.answered.chosen)
+               standing=c.standing, usual=c.id in answer.answered.chosen)
         for c in answer.answered.candidates
     )  # fmt: skip
     return Options(query=answer.query, rows=rows), answer.problems
@@ -173,7 +175,7 @@ def explore(sources: Sources, query: QueryTexts) -> Answer:
 
 def select(sources: Sources, query: QueryTexts) -> Answer:
     """Return the rows of a SELECT statement."""
-    answer = sql_answered(sources.store, query)
+    answer = sql_answered(sources.store, sources.catalog, query)
     return (None if answer.problems else sql_result(answer)), answer.problems
 
 
@@ -398,9 +400,7 @@ async def _answer(desk: _Desk, path: str, request: Request) -> Response:
         return problem(HTTPStatus.REQUEST_URI_TOO_LONG, detail)
     try:
         text = query.decode("ascii")
-        values = parse_qs(
-            text, keep_blank_values=True, max_num_fields=MOST_QUERY_VALUES, errors="strict"
-        )
+        values = texts_of_query(text)
     except ValueError:
         limit = Text(
             "It must be UTF-8, percent-encoded, with {most} values at most.", most=MOST_QUERY_VALUES

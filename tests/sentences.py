@@ -21,8 +21,8 @@ from tests.shipped import ROOT
 from tests.trees import nodes
 
 ROOMS: Final = ("planner", "pages", "api")
-COMMANDS: Final = ("runners/commands", "runners/sweep")
-"""Packages of the runners that may import `planner.core`."""
+RUNNERS: Final = ("runners",)
+BACKTEST: Final = ("backtest",)
 KEYWORDS: Final = {"Text": (0,), "plural": (1, 2)}
 """Functions with templates, and which arguments those are; `make messages` has the same."""
 _WORD: Final = re.compile(r"[A-Za-z]{2,}")
@@ -56,7 +56,7 @@ class Template:
         return any(_PIECE.match(text) for text in self.texts or ())
 
 
-def sources(rooms: Sequence[str] = (*ROOMS, *COMMANDS)) -> Iterator[Path]:
+def sources(rooms: Sequence[str] = (*ROOMS, *RUNNERS, *BACKTEST)) -> Iterator[Path]:
     """Return the source files of the rooms whose sentences a user sees."""
     for room in rooms:
         yield from sorted((ROOT / room).rglob("*.py"))
@@ -148,7 +148,8 @@ def main() -> None:
     print(f"templates {len(templates())}")
     print(f"  of a plural {sum(t.function == 'plural' for t in templates())}")
     print(f"  pieces of a sentence {len(pieces)}")
-    print(f"f-strings {len(f_strings())}, of runners {len(f_strings(COMMANDS))}")
+    print(f"f-strings {len(f_strings())}, of runners {len(f_strings(RUNNERS))}, "
+          f"of the back-test {len(f_strings(BACKTEST))}")  # fmt: skip
     print(f"sentences without values {sum(1 for path in sources() for _ in literals(path))}")
 
 

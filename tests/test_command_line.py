@@ -514,9 +514,17 @@ def test_all_that_is_wrong_in_a_file_of_jobs_is_reported(capsys: Out, tmp_path: 
     code, _, errors = _said(capsys, "capacity", "--jobs", str(tmp_path / "none.csv"))
     assert code == 2
     assert "No such file" in errors
-    code, _, errors = _said(capsys, "capacity")
-    assert code == 2
-    assert "There is no job" in errors
+
+
+def test_capacity_without_a_question_answers_the_example_of_its_page(capsys: Out) -> None:
+    def query(*arguments: str) -> str:
+        code, out, errors = _said(capsys, "capacity", *arguments, "--json")
+        assert (code, errors) == (0, "")
+        return str(json.loads(out)["query"])
+
+    page = query("--link", "http://127.0.0.1:8501/capacity")
+    assert page == query() == query("--preset", "fine-tuning")
+    assert "Small%20adapters" in page
 
 
 def test_presets_of_jobs_are_listed(capsys: Out) -> None:

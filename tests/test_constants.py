@@ -128,7 +128,7 @@ NO_JUDGEMENT: Final[dict[str, str]] = {
         epochs.epoch_size:SAME_BY_SPEED epochs.epoch_size:FAR published._rows:MOST_BYTES
         published._rows:MOST_CELL published._rows:LARGEST published._rows:MOST_WHOLE
         answers._listing:_MOST_KEPT_BYTES answers._listing:MOST_RUNS
-        importers.formats.benchmarks.koshian2:_FLOW_BATCH
+        importers._preview:_MOST_LICENCES
         importers.formats.benchmarks.milabench:_MIB
         importers.formats.benchmarks.mlperf_logs:_MOST_EPOCHS
         importers.formats.benchmarks.koshian2:_FLOW_BATCH
@@ -209,7 +209,7 @@ NO_JUDGEMENT: Final[dict[str, str]] = {
         fits._nonnegative:ROUNDING fits._nonnegative:VISIBLE fits._nonnegative:DUST
         fits._nonnegative:STEPS scaling.fit:_EXACT
         time_to_target.goodput:_NOT_STATED
-        scaling._uneven:POINTS scaling._uneven:TAIL scaling_out._answer:_GRID
+        scaling._uneven:POINTS scaling._uneven:TAIL scaling_out._answer:_GRID scaling_out._answer:_AROUND
         scaling._terms:_LEAST_S scaling._terms:_MOST_S scaling._terms:LINK_TERMS""",
     "printed by a source": """
         splits._splits:ALL_REDUCES splits._splits:ENDS splits._splits:RECOMPUTED_WORK

@@ -17,6 +17,7 @@ from backtest.accuracy.page import Timing
 from backtest.data.cases import TextRows
 from backtest.data.columns import COLUMNS, NumberedRow, Skipped, header_problem, sound_rows
 from backtest.questions.figure import Place, Row, columns_of
+from planner.core import Text, joined, paragraph
 from planner.store.disk.files import write_whole
 
 TEXT: Final = frozenset({"question", "task", "method", "data_set"})
@@ -71,13 +72,16 @@ def _read(file: Path, path: str) -> tuple[TextRows, list[Skipped]]:
         if not file.is_file():
             return (), [Skipped(path=path, why="is not a file")]
         if (size := file.stat().st_size) > MOST_BYTES:
-            reason = f"has {size:,} bytes; at most {MOST_BYTES:,} are read"
+            reason = Text(
+                "has {size:,} bytes; at most {most:,} are read", size=size, most=MOST_BYTES
+            )
             return (), [Skipped(path=path, why=reason)]
         # Bytes that are not UTF-8 become half characters, which only spoil the cells they are in.
         with file.open(encoding="utf-8-sig", errors="surrogateescape", newline="") as text:
             names, lines = _lines(text)
     except OSError as error:
-        return (), [Skipped(path=path, why=f"cannot be read: {error.strerror or error}")]
+        reason = Text("cannot be read: {error}", error=error.strerror or str(error))
+        return (), [Skipped(path=path, why=reason)]
     unread = lines[0].broken if lines and not names else ""
     if problem := unread or header_problem(path, names):
         return (), [Skipped(path=path, why=problem)]
@@ -97,8 +101,13 @@ def _lines(text: TextIO) -> tuple[list[str], list[NumberedRow]]:
         except StopIteration:
             return names or [], lines
         except csv.Error as error:  # such as a cell of more than 131,072 letters
-            to = f", up to line {reader.line_num}" if reader.line_num > number else ""
-            lines.append(NumberedRow(number=number, broken=f"cannot be read: {error}{to}"))
+            last, reason = reader.line_num, str(error)
+            broken = (
+                Text("cannot be read: {error}, up to line {last}", error=reason, last=last)
+                if last > number
+                else Text("cannot be read: {error}", error=reason)
+            )
+            lines.append(NumberedRow(number=number, broken=broken))
             names = names or []
             continue
         if names is None:
@@ -109,7 +118,11 @@ def _lines(text: TextIO) -> tuple[list[str], list[NumberedRow]]:
 
 def _line(number: int, names: Sequence[str], cells: Sequence[str]) -> NumberedRow:
     if len(cells) > len(names):
-        broken = f"has {len(cells)} cells, the first line {len(names)} names"
+        broken = Text(
+            "has {cells} cells, the first line {names} names",
+            cells=len(cells),
+            names=len(names),
+        )
         return NumberedRow(number=number, broken=broken)
     return NumberedRow(number=number, cells=dict(zip_longest(names, cells)))
 
@@ -150,30 +163,39 @@ def read_accuracy(path: Path) -> list[Row]:
         ValueError: the table is invalid: cut short, of another version, empty, or not a file.
     """
     if not path.is_file():
-        raise FileNotFoundError(f"{path.name} is not there. {AGAIN}")
+        raise FileNotFoundError(paragraph(Text("{file} is not there.", file=path.name), AGAIN))
     if path.stat().st_size > MOST_TABLE_BYTES:
-        raise ValueError(f"{path.name} is larger than {MOST_TABLE_BYTES:,} bytes. {AGAIN}")
+        large = Text("{file} is larger than {most:,} bytes.", file=path.name, most=MOST_TABLE_BYTES)
+        raise ValueError(paragraph(large, AGAIN))
     try:
         table = pq.ParquetFile(path).read()
     except (pa.ArrowException, OSError) as error:
-        raise ValueError(f"{path.name} cannot be read: {error}. {AGAIN}") from error
+        unread = Text("{file} cannot be read: {error}.", file=path.name, error=str(error))
+        raise ValueError(paragraph(unread, AGAIN)) from error
     problems = _problems(table)
     if problems:
-        raise ValueError(f"{path.name}: {'; '.join(problems)}. {AGAIN}")
+        listed = Text("{file}: {problems}.", file=path.name, problems=joined("; ", problems))
+        raise ValueError(paragraph(listed, AGAIN))
     names = [f.name for f in fields(Row)]
     return [Row(**row) for row in table.select(names).to_pylist()]
 
 
 def _problems(table: pa.Table) -> list[str]:
     """Return why a table is not one of this version; extra columns are allowed."""
-    messages = [] if table.num_rows else ["it has no rows"]
+    messages: list[str] = [] if table.num_rows else ["it has no rows"]
     for name in (f.name for f in fields(Row)):
         if name not in table.column_names:
-            messages.append(f"the column {name} is missing")
+            messages.append(Text("the column {name} is missing", name=name))
         elif not _fits(name, table.schema.field(name).type):
-            messages.append(f"the column {name} has type {table.schema.field(name).type}")
+            messages.append(
+                Text(
+                    "the column {name} has type {type}",
+                    name=name,
+                    type=str(table.schema.field(name).type),
+                )
+            )
         elif table[name].null_count:
-            messages.append(f"the column {name} has gaps")
+            messages.append(Text("the column {name} has gaps", name=name))
     return messages
 
 

@@ -11,6 +11,7 @@ from backtest.questions.devices import BANDS, CLUSTERS, TABLE_BANDS, TABLES
 from backtest.questions.figure import MEAN, UNREFUSED, Row
 from backtest.questions.methods import OURS
 from backtest.questions.unmeasured import DATA_SET
+from planner.core import Text
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +40,12 @@ class TargetRange:
         """Return the target range in words."""
         high = self._high(rows)
         if self.high is None:
-            return f"at most {100 * high:.3g} %, the best other method"
+            return Text("at most {high:.3g} %, the best other method", high=100 * high)
         if self.low <= 0.0:
-            return f"at most {100 * high:g} %"
+            return Text("at most {high:g} %", high=100 * high)
         if high >= 1.0:
-            return f"at least {100 * self.low:g} %"
-        return f"{100 * self.low:g} to {100 * high:g} %"
+            return Text("at least {low:g} %", low=100 * self.low)
+        return Text("{low:g} to {high:g} %", low=100 * self.low, high=100 * high)
 
     def reached(self, rows: Sequence[Row]) -> bool:
         """Return whether the figure is in the range; False if its data are missing."""

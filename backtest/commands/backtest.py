@@ -6,7 +6,6 @@ any result nothing is written.
 
 import argparse
 import os
-import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -33,7 +32,10 @@ from backtest.commands.published import (
     other_tables,
     print_json,
     print_skipped,
+    refuse,
+    say,
     shipped_figures,
+    warn,
     write_page,
 )
 from backtest.data.columns import WITHOUT, Skipped
@@ -51,6 +53,7 @@ from backtest.questions.figure import Row, Watch
 from backtest.questions.own import has_result_sets, own_rows, result_sets
 from backtest.questions.source_table import Origin, origin_of
 from backtest.questions.what_if import limit_checks, what_if_checks
+from planner.core import Text, joined, paragraph, plural
 from planner.published import read_rows
 from planner.store.catalog import read_catalog
 from planner.store.disk.files import write_whole
@@ -67,10 +70,16 @@ def write_what_if(into: Path | None) -> int:
     scored = split_scores(cases, errors_of(cases), groups, none)
     write_whole(place / "docs" / f"{NAME}.md", page(checks, limits, scored, groups, left_out))
     write_whole(place / "data" / f"{NAME}.json", figures(checks, limits, scored))
-    sys.stdout.write(
-        f"{len(checks)} checks against runs, {len(limits)} deadlines and budgets, {len(cases)} "
-        f"published splits: docs/{NAME}.md and "
-        f"data/{NAME}.json in {place}\n"
+    say(
+        Text(
+            "{checks} checks against runs, {limits} deadlines and budgets, {splits} "
+            "published splits: docs/{name}.md and data/{name}.json in {folder}",
+            checks=len(checks),
+            limits=len(limits),
+            splits=len(cases),
+            name=NAME,
+            folder=place,
+        )
     )
     return 0 if checks else 1
 
@@ -85,12 +94,6 @@ NAME_ONE: Final = (
     "folder per set, named as in docs/accuracy.md), of result sets (folders with set.toml and "
     "parquet files, such as data/results) or of published tables (*.tsv)."
 )
-NO_ANSWER: Final = (
-    "{folder} has nothing that can be hidden and predicted. This needs three batch sizes of one "
-    "system, a run of three epochs, four batch sizes that reached a target, or runs on three "
-    "device counts. Nothing was written."
-)
-
 
 PARTIAL: Final = 3
 """Exit code if figures were written and something was left out."""
@@ -142,9 +145,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="write the errors of the what-if models of Scaling out, from what ships, and exit",
     )
-    parser.add_argument("--into", type=Path, default=None, metavar="DIR",
-                        help="folder for docs/ and data/ (default: the repository for all public "
-                        f"data, else ./{ELSEWHERE})")  # fmt: skip
+    place = Text("folder for docs/ and data/ (default: the repository for all public data, else "
+                 "./{folder})", folder=ELSEWHERE)  # fmt: skip
+    parser.add_argument("--into", type=Path, default=None, metavar="DIR", help=place)
 
 
 def run_backtest(options: argparse.Namespace) -> int:
@@ -157,7 +160,7 @@ def run_backtest(options: argparse.Namespace) -> int:
     if options.constants:
         return _print_choices(folder)
     if not folder.is_dir():
-        return _refuse(f"{folder} is not a folder. {NAME_ONE}")
+        return refuse(paragraph(Text("{folder} is not a folder.", folder=folder), NAME_ONE))
     if has_published(folder):
         own = folder.resolve() == TABLES
         return write_page(
@@ -169,12 +172,20 @@ def run_backtest(options: argparse.Namespace) -> int:
 def _run(folder: Path, into: Path | None) -> int:
     if not has_public_tables(folder) and not has_result_sets(folder):
         print_skipped(other_tables(folder), [])
-        return _refuse(f"{folder} has nothing that the back-test can read. {NAME_ONE}")
+        nothing = Text("{folder} has nothing that the back-test can read.", folder=folder)
+        return refuse(paragraph(nothing, NAME_ONE))
     watch = Stopwatch()
     results = _answer(folder, watch)
     if not results.rows:
         _print_left_out(results)
-        return _refuse(NO_ANSWER.format(folder=folder))
+        return refuse(
+            Text(
+                "{folder} has nothing that can be hidden and predicted. This needs three batch "
+                "sizes of one system, a run of three epochs, four batch sizes that reached a "
+                "target, or runs on three device counts. Nothing was written.",
+                folder=folder,
+            )
+        )
     place = into or (ROOT if results.origin.whole else ELSEWHERE)
     _write(place, results, watch)
     _print_summary(place, results, watch)
@@ -237,50 +248,67 @@ def _print_left_out(results: _Results) -> None:
         return
     rows = [skip for skip in results.skipped if skip.line is not None]
     files = len(results.skipped) - len(rows) + len(results.refused)
-    counts = [
-        f"{count:,} {what if count == 1 else f'{what}s'}"
-        for count, what in ((len(rows), "row"), (files, "file"), (len(results.failed), "question"))
-        if count
-    ]
-    sys.stderr.write(f"Left out: {', '.join(counts)}.\n")
+    counts = (
+        plural(len(rows), "{count:,} row", "{count:,} rows") if rows else "",
+        plural(files, "{count:,} file", "{count:,} files") if files else "",
+        plural(len(results.failed), "{count:,} question", "{count:,} questions")
+        if results.failed
+        else "",
+    )
+    warn(Text("Left out: {counts}.", counts=joined(", ", counts)))
     bad = [skip for skip in results.skipped if skip.why != WITHOUT]
     for skip in bad[:MOST_NAMED]:
-        sys.stderr.write(f"  {skip}\n")
+        warn(f"  {skip}")
     if more := Counter(skip.path for skip in bad[MOST_NAMED:]):
         others = ", ".join(f"{count:,} of {path}" for path, count in more.items())
-        sys.stderr.write(f"  and {others}\n")
+        warn(f"  and {others}")
     for path, count in Counter(x.path for x in results.skipped if x.why == WITHOUT).items():
-        sys.stderr.write(f"  {path}: also {count:,} valid rows of the same runs\n")
+        also = Text("{file}: also {count:,} valid rows of the same runs", file=path, count=count)
+        warn(f"  {also}")
     for text in (*results.refused, *results.failed):
-        sys.stderr.write(f"  {text}\n")
-    sys.stderr.write("Correct the data or fetch the files again, then run this again.\n")
+        warn(f"  {text}")
+    warn("Correct the data or fetch the files again, then run this again.")
 
 
 def _print_summary(into: Path, results: _Results, watch: Stopwatch) -> None:
     for (question, method), timings in by_method(watch.timings).items():
         seconds = per_thousand(timings)
-        sys.stdout.write(f"{seconds:8.2g} s per 1,000 answers: {question}, {method}\n")
-    sys.stdout.write(f"{len(results.rows)} figures: docs/accuracy.md and others in {into}\n")
+        say(
+            Text(
+                "{seconds:8.2g} s per 1,000 answers: {question}, {method}",
+                seconds=seconds,
+                question=question,
+                method=method,
+            )
+        )
+    count = len(results.rows)
+    say(Text("{count} figures: docs/accuracy.md and others in {folder}", count=count, folder=into))
     if results.missing:
-        names = ", ".join(results.missing)
-        sys.stdout.write(f"Missing, so without figures: {names}\n")
+        say(Text("Missing, so without figures: {names}", names=", ".join(results.missing)))
     if not results.origin.whole and into != ROOT:
-        sys.stdout.write("The public data are incomplete, so the shipped figures are unchanged.\n")
+        say("The public data are incomplete, so the shipped figures are unchanged.")
 
 
 def _print_choices(folder: Path) -> int:
     read = public_tables(folder)
     chosen, failed = _tried("the choice of constants", lambda: list(choices(read)))
     for choice in chosen:
-        sys.stdout.write(
-            f"{choice.use}; left out: {choice.left_out}\n"
-            f"    the others choose {choice.chosen}\n    ships             {choice.ships}\n"
+        say(
+            Text(
+                "{use}; left out: {left_out}\n"
+                "    the others choose {chosen}\n    ships             {ships}",
+                use=choice.use,
+                left_out=choice.left_out,
+                chosen=choice.chosen,
+                ships=choice.ships,
+            )
         )
-    message = f"{folder} has no public data set that a constant is chosen by."
     for problem in (*read.skipped[:MOST_NAMED], *failed):
-        sys.stderr.write(f"Left out: {problem}\n")
+        warn(Text("Left out: {problem}", problem=str(problem)))
     if not chosen:
-        return _refuse(message)
+        return refuse(
+            Text("{folder} has no public data set that a constant is chosen by.", folder=folder)
+        )
     return PARTIAL if read.skipped else 0
 
 
@@ -294,8 +322,3 @@ def _display_path(folder: Path) -> str:
             if path.is_relative_to(root):
                 return f"{before}{path.relative_to(root).as_posix()}"
     return folder.name
-
-
-def _refuse(message: str) -> int:
-    sys.stderr.write(f"{message}\n")
-    return 1

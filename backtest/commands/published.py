@@ -22,6 +22,7 @@ from backtest.published.mfu import (
 )
 from backtest.published.page import TaskAnswers, figures_text, page, tasks_of
 from planner.catalog import Catalog
+from planner.core import Text
 from planner.mfu import CONSTANTS, written_fit
 from planner.published import PublishedRow, configurations, faults, read_rows, unknown_accelerators
 from planner.store.catalog import read_catalog
@@ -63,22 +64,45 @@ def other_tables(folder: Path) -> list[str]:
     """Return a line for each table of a folder in another format."""
     names = sorted(path.name for path in folder.glob("*") if path.suffix.lower() in OTHER_TABLES)
     return [
-        f"{name.encode('utf-8', 'replace').decode()}: only *.tsv tables are read." for name in names
+        Text("{file}: only *.tsv tables are read.", file=name.encode("utf-8", "replace").decode())
+        for name in names
     ]
+
+
+def say(text: str) -> None:
+    """Print a line."""
+    sys.stdout.write(f"{text}\n")
+
+
+def warn(text: str) -> None:
+    """Print a line on standard error."""
+    sys.stderr.write(f"{text}\n")
+
+
+def refuse(text: str) -> int:
+    """Print why nothing is answered, on standard error, and return the exit code."""
+    warn(text)
+    return 1
 
 
 def print_json(folder: Path, unscored: Sequence[str] = ()) -> int:
     """Print the figures of every task; return 0, or 1 without a folder or table."""
     if not folder.is_dir():
-        sys.stderr.write(f"{folder} is not a folder. Name one with tables (*.tsv).\n")
-        return 1
+        return refuse(
+            Text("{folder} is not a folder. Name one with tables (*.tsv).", folder=folder)
+        )
     if missing := [name for name in unscored if not (folder / f"{name}.tsv").is_file()]:
         names = ", ".join(f"{name}.tsv" for name in missing)
-        sys.stderr.write(f"{folder} has no {names}. Name its tables without .tsv.\n")
-        return 1
+        return refuse(
+            Text(
+                "{folder} has no {names}. Name its tables without .tsv.",
+                folder=folder,
+                names=names,
+            )
+        )
     tasks, skipped = published_tasks(folder, unscored)
     print_skipped(skipped, tasks.failed)
-    sys.stdout.write(f"{json.dumps(tasks.as_json(), indent=1, allow_nan=False)}\n")
+    say(json.dumps(tasks.as_json(), indent=1, allow_nan=False))
     return 0
 
 
@@ -90,12 +114,12 @@ def write_page(folder: Path, origin: str, into: Path) -> int:
     jobs = known_jobs(whole_jobs(rows, catalog))
     print_skipped([*other_tables(folder), *skipped, *_strange(rows, catalog)], tasks.failed)
     if not any(tasks.answers.values()):
-        sys.stderr.write(f"{origin} has no usable row. Nothing was written.\n")
-        return 1
+        return refuse(Text("{origin} has no usable row. Nothing was written.", origin=origin))
     write_whole(into / "docs" / f"{NAME}.md", page(tasks, jobs, origin))
     write_whole(into / "data" / f"{NAME}.json", figures_text(tasks, jobs))
-    sys.stdout.write("".join(f"{line}\n" for line in summary(tasks)))
-    sys.stdout.write(f"docs/{NAME}.md and data/{NAME}.json in {into}\n")
+    for line in summary(tasks):
+        say(line)
+    say(Text("docs/{name}.md and data/{name}.json in {folder}", name=NAME, folder=into))
     return 0
 
 
@@ -115,7 +139,8 @@ def _strange(rows: Sequence[PublishedRow], catalog: Catalog) -> list[str]:
     try:
         return lines + faults(rows, catalog)
     except Exception as error:  # noqa: BLE001 - the tasks must run with any rows
-        return [*lines, f"invalid cells are not listed: {type(error).__name__}: {error}"]
+        why = f"{type(error).__name__}: {error}"
+        return [*lines, Text("invalid cells are not listed: {error}", error=why)]
 
 
 def shipped_figures() -> dict[str, Any]:
@@ -128,10 +153,10 @@ def print_skipped(skipped: Sequence[str], failed: Sequence[str]) -> None:
     """Print the skipped rows and failed tasks on standard error."""
     lines = [f"Skipped: {line}" for line in skipped[:MOST_NAMED]]
     if more := len(skipped) - MOST_NAMED:
-        lines += [f"Skipped: {more:,} further rows."] if more > 0 else []
+        lines += [Text("Skipped: {count:,} further rows.", count=more)] if more > 0 else []
     lines += [f"Failed: {line}" for line in failed]
     for line in lines:
-        sys.stderr.write(f"{line}\n")
+        warn(line)
 
 
 PAGE: Final = "efficiency.md"
@@ -153,13 +178,17 @@ def run_mfu(options: argparse.Namespace) -> int:
     catalog = read_catalog(CATALOG).catalog
     usable, _ = configurations(rows, catalog)
     for line in skipped:
-        sys.stderr.write(f"Skipped: {line}\n")
+        warn(f"Skipped: {line}")
     if len(usable) < LEAST_ROWS:
-        sys.stderr.write(
-            f"{folder} has {len(usable)} usable rows; a fit needs {LEAST_ROWS}. Name a folder with "
-            "published tables (*.tsv).\n"
+        return refuse(
+            Text(
+                "{folder} has {count} usable rows; a fit needs {least}. Name a folder "
+                "with published tables (*.tsv).",
+                folder=folder,
+                count=len(usable),
+                least=LEAST_ROWS,
+            )
         )
-        return 1
     study = study_of(usable)
     written = {"fits": {domain: written_fit(fit) for domain, fit in study.fits.items()}}
     constants = CONSTANTS if options.into is None else options.into / CONSTANTS.name
@@ -168,5 +197,5 @@ def run_mfu(options: argparse.Namespace) -> int:
     constants_chosen = chosen_constants(rows, catalog, usable, study)
     text = efficiency_page(study, chosen_lines(constants_chosen))
     write_whole(page, text.encode())
-    sys.stdout.write(f"{text}\nWritten: {constants.name}, {page.name}.\n")
+    say(f"{text}\nWritten: {constants.name}, {page.name}.")
     return 0

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from planner.core import shipped_rows
+from planner.core import Text, joined, plural, shipped_rows
 
 _KINDS: Final = ("texts", "positive", "not_negative", "positive_or_nothing")
 """Texts, numbers above 0, numbers of at least 0, and numbers above 0 or nothing."""
@@ -77,13 +77,16 @@ def header_problem(path: str, names: Sequence[str]) -> str:
         return "the file is empty"
     lacking = [n for n in needed if n not in names]
     if lacking:
-        several = "columns" if len(lacking) > 1 else "column"
-        reason = f"the {several} {', '.join(lacking)} {'are' if len(lacking) > 1 else 'is'} missing"
+        listed = ", ".join(lacking)
+        reason = plural(len(lacking), "the column {columns} is missing",
+                        "the columns {columns} are missing", columns=listed)  # fmt: skip
         if len(names) == 1 and len(needed) > 1:
-            return f"{reason}: its first line is one column. Separate columns by commas"
+            return joined(
+                ": ", (reason, "its first line is one column. Separate columns by commas")
+            )
         return reason
     twice = [n for n, count in Counter(names).items() if count > 1 and n in needed]
-    return f"the column {twice[0]} appears twice" if twice else ""
+    return Text("the column {column} appears twice", column=twice[0]) if twice else ""
 
 
 def sound_rows(path: str, lines: Sequence[NumberedRow]) -> tuple[list[CellsOf], list[Skipped]]:
@@ -142,15 +145,17 @@ def _problem(path: str, line: NumberedRow) -> Skipped | None:
 
 def _bad_text(cell: str) -> str:
     if any("\ud800" <= letter <= "\udfff" for letter in cell):
-        return f"{_shown(cell)} is not UTF-8"
-    return f"{_shown(cell)} has a line break" if "\n" in cell or "\r" in cell else ""
+        return Text("{cell} is not UTF-8", cell=_shown(cell))
+    return (
+        Text("{cell} has a line break", cell=_shown(cell)) if "\n" in cell or "\r" in cell else ""
+    )
 
 
 def _bad_word(cell: str, allowed: tuple[str, ...]) -> str:
     """Return why a cell is not an allowed word; "" if it is, or if any word is allowed."""
     if not allowed or cell in allowed:
         return ""
-    return f"{_shown(cell)} is not {' or '.join(allowed)}"
+    return Text("{cell} is not {allowed}", cell=_shown(cell), allowed=" or ".join(allowed))
 
 
 def _bad_list(cell: str) -> str:
@@ -166,21 +171,27 @@ def _wrong(cell: str, name: str, *, zero: bool, gap: bool) -> str:
     if not cell:
         return "" if gap else "the cell is empty"
     if not _NUMBER.fullmatch(cell):
-        return f"{_shown(cell)} is not a number"
+        return Text("{cell} is not a number", cell=_shown(cell))
     value = float(cell)
     if value > 0.0:
         return _beyond(cell, value, name)
     if zero and value == 0.0:
         return ""
-    return f"{_shown(cell)} is not a number {'of at least' if zero else 'above'} 0"
+    if zero:
+        return Text("{cell} is not a number of at least 0", cell=_shown(cell))
+    return Text("{cell} is not a number above 0", cell=_shown(cell))
 
 
 def _beyond(cell: str, value: float, name: str) -> str:
     """Return why a number above 0 is implausible; "" if it is plausible."""
     if name in COUNTS and not (value <= MOST_DEVICES and value.is_integer()):
-        return f"{_shown(cell)} is not a whole number up to {MOST_DEVICES:,.0f}"
+        return Text(
+            "{cell} is not a whole number up to {most:,.0f}", cell=_shown(cell), most=MOST_DEVICES
+        )
     if not LEAST <= value <= MOST:
-        return f"{_shown(cell)} is outside {LEAST:g} to {MOST:g}"
+        return Text(
+            "{cell} is outside {least:g} to {most:g}", cell=_shown(cell), least=LEAST, most=MOST
+        )
     return ""
 
 

@@ -197,7 +197,7 @@ def figures_text(tasks: TaskAnswers, jobs: Sequence[KnownJob]) -> str:
 
 def notes(tasks: TaskAnswers) -> list[str]:
     """Return sentences on what is not answered, and on jobs that ran and are refused."""
-    lines = []
+    lines: list[str] = []
     for task, title in TITLES.items():
         refused = [answer for answer in tasks.answers.get(task, ()) if not answer.answered]
         if refused and task not in _PARTS_OF_OTHERS:
@@ -205,7 +205,13 @@ def notes(tasks: TaskAnswers) -> list[str]:
             reasons = Counter(_short(answer.why) for answer in refused).most_common(MOST_REASONS)
             why = "; ".join(f"{reason} ({count:,})" for reason, count in reasons)
             lines.append(
-                f"Not answered of {title}: {len(refused):,} of {questions:,}. Reasons: {why}."
+                Text(
+                    "Not answered of {task}: {refused:,} of {asked:,}. Reasons: {reasons}.",
+                    task=title,
+                    refused=len(refused),
+                    asked=questions,
+                    reasons=why,
+                )
             )
     ran = tasks.answers.get("memory_fits", ())
     if ran:
@@ -213,11 +219,26 @@ def notes(tasks: TaskAnswers) -> list[str]:
         share = f"{100.0 * len(refused) / len(ran):.2g} %"
         named = "; ".join(sorted({answer.name for answer in refused}))
         lines.append(
-            f"Of {len(ran):,} configurations that ran, {len(refused):,} ({share}) are wrongly "
-            f"estimated not to fit in memory{': ' if named else '.'}{named}{'.' if named else ''}"
+            Text(
+                "Of {ran:,} configurations that ran, {refused:,} ({share}) are wrongly "
+                "estimated not to fit in memory: {names}.",
+                ran=len(ran),
+                refused=len(refused),
+                share=share,
+                names=named,
+            )
+            if named
+            else Text(
+                "Of {ran:,} configurations that ran, none is wrongly estimated not to fit in "
+                "memory.",
+                ran=len(ran),
+            )
         )
         warned = Counter(a.why.partition(":")[0] for a in ran if a.why.startswith(LIMITED))
-        lines += [f"{why}: {count:,} of them." for why, count in warned.most_common()]
+        lines += [
+            Text("{reason}: {count:,} of them.", reason=why, count=count)
+            for why, count in warned.most_common()
+        ]
     return lines
 
 
@@ -339,8 +360,13 @@ def _tasks_table(scores: Mapping[str, Score | PairScore]) -> list[str]:
     if isinstance(pairs, PairScore) and pairs.asked:
         lines += [
             "",
-            f"Of {pairs.asked:,} pairs of accelerators {pairs.decided:,} were decided, "
-            f"{pairs.right:,} of them correctly.",
+            Text(
+                "Of {asked:,} pairs of accelerators {decided:,} were decided, {right:,} of "
+                "them correctly.",
+                asked=pairs.asked,
+                decided=pairs.decided,
+                right=pairs.right,
+            ),
         ]
     return lines
 

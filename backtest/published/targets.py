@@ -5,6 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from planner.core import Text
+
 Figure = Literal[
     "median error", "mean error", "coverage", "width", "answered", "decided", "decided correctly"
 ]
@@ -25,8 +27,10 @@ class TaskTarget:
     def range_text(self) -> str:
         """Target range in words."""
         if math.isinf(self.high):
-            return f"at least {self.low:g} %"
-        return f"at most {self.high:g} %" if self.low <= 0.0 else f"{self.low:g} to {self.high:g} %"
+            return Text("at least {low:g} %", low=self.low)
+        if self.low <= 0.0:
+            return Text("at most {high:g} %", high=self.high)
+        return Text("{low:g} to {high:g} %", low=self.low, high=self.high)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -274,17 +274,25 @@ def _limit_score(limit: float, of: Sequence[LimitCheck]) -> dict[str, float | in
 
 def limit_words(kind: str, scores: Sequence[Mapping[str, float | int]]) -> str:
     """Return how often the advice for a kind of limit was right, in one sentence."""
-    counts = {n: sum(int(s[n]) for s in scores) for n in ("asked", "advised", "kept", "best")}
+    asked, advised, kept, best = (
+        sum(int(s[n]) for s in scores) for n in ("asked", "advised", "kept", "best")
+    )
     if kind == "deadline":
         return Text(
             "Deadlines: {advised} of {asked} have an advised count. {kept} of these are kept, and "
             "{best} have the fewest devices possible.",
-            **counts,
+            asked=asked,
+            advised=advised,
+            kept=kept,
+            best=best,
         )
     return Text(
         "Budgets: {advised} of {asked} have an advised count. {kept} of these are kept, and "
         "{best} have the fastest count possible.",
-        **counts,
+        asked=asked,
+        advised=advised,
+        kept=kept,
+        best=best,
     )
 
 
@@ -301,7 +309,7 @@ def _shown(check: str) -> Record:
     figures, splits = shipped_what_if()["scores"].get(check), shipped_what_if()["splits"]
     limits = shipped_what_if()["limits"].get(check)
     if figures is not None:
-        reached = f"interval reaches {figures['right']}"
+        reached = Text("interval reaches {count}", count=figures["right"])
         return {
             "Cases": figures["cases"],
             "Median error": reached if figures["median"] is None else percent(figures["median"], 1),
@@ -314,8 +322,9 @@ def _shown(check: str) -> Record:
     elif check == _STEPS:
         shown = {"Cases": splits["rows"], "Median error": percent(splits["median_error"], 1)}
     elif check == _FITS:
-        fit = f"{splits['rows_that_fit']} of {splits['rows_with_memory']} that ran fit"
-        shown = {"Cases": splits["rows_with_memory"], "Median error": fit}
+        fitting, ran = splits["rows_that_fit"], splits["rows_with_memory"]
+        fit = Text("{fitting} of {ran} that ran fit", fitting=fitting, ran=ran)
+        shown = {"Cases": ran, "Median error": fit}
     else:
         shown = {"Cases": None, "Median error": check}
     return {**shown, "Largest error": None}

@@ -39,7 +39,7 @@ from typing import Any, Final, Literal, TypeAlias
 import numpy as np
 
 from planner.convergence import best_learning_rates, fit_convergence, steps_of
-from planner.core import Estimate
+from planner.core import Estimate, Text
 from planner.job import Job
 from planner.networks import activations_of
 from planner.runs import Placement, Run, TrialSet
@@ -600,7 +600,13 @@ def _transformer(columns: Mapping[str, Any], vocabulary: float) -> tuple[Job, in
     """
     size, tokens = TRANSFORMER.match(columns["model"]), TOKENS.match(columns["input_shape"])
     if size is None or tokens is None:
-        raise ValueError(f"{columns['model']} of {columns['input_shape']} is no known Transformer.")
+        raise ValueError(
+            Text(
+                "{model} of {input_shape} is no known Transformer.",
+                model=columns["model"],
+                input_shape=columns["input_shape"],
+            )
+        )
     job = Job(
         workload=columns["model"],
         precision=columns["precision"],

@@ -25,6 +25,7 @@ from planner.importers import (
     preview,
     read,
     refused,
+    with_terms,
 )
 from planner.runs import BY_NAME
 from planner.store import Store, queries
@@ -229,7 +230,14 @@ def previewed(shared: Store, added: AddedFiles, target: TargetSet) -> Preview:
         shared.serial,
     )  # fmt: skip
     beside = partial(_runs_of, shared)
-    return _PREVIEWS.once(at, lambda: preview(place, with_terms(rows, target), beside))
+
+    def made() -> Preview:
+        try:
+            return preview(place, rows_for(added, rows, target), beside)
+        except SourceError as error:
+            return refused(error)
+
+    return _PREVIEWS.once(at, made)
 
 
 def _runs_of(shared: Store, workload: str) -> list[Any]:
@@ -248,9 +256,12 @@ def rows_of(added: AddedFiles) -> list[dict[str, Any]] | SourceError:
     return _READ.once(added.key, reading)
 
 
-def with_terms(rows: Sequence[Mapping[str, Any]], target: TargetSet) -> list[dict[str, Any]]:
-    """Return the rows with licence and address where the file has none."""
-    return [{**target.terms, **row, "result_set": target.slug or UNNAMED} for row in rows]
+def rows_for(
+    added: AddedFiles, rows: Sequence[Mapping[str, Any]], target: TargetSet
+) -> list[dict[str, Any]]:
+    """Return the rows of a set; SourceError for another licence than that of the file."""
+    whole = with_terms(rows, target.terms, added.files.name)
+    return [{**row, "result_set": target.slug or UNNAMED} for row in whole]
 
 
 def _note_unknown(error: SourceError) -> None:

@@ -38,18 +38,18 @@ def said() -> None:
 
 
 def unofficial(shared: Store) -> list[ResultSet]:
-    """Return the sets of the user's folder that were brought in."""
+    """Return the sets of the user's folder that were imported or pushed."""
     label = next(f.label for f in shared.folders if f.kind == "own")
     return [s for s in shared.sets if s.folder == label and s.is_unofficial]
 
 
 def draw(shared: Store, own: Path) -> None:
-    """Draw the sets that were brought in, and the buttons to withdraw and restore one."""
+    """Draw the unofficial sets, and the buttons to withdraw and restore one."""
     listed = unofficial(shared)
     if not listed:
         return
     with st.container(border=True):
-        widgets.heading("Imported sets")
+        widgets.heading("Unofficial sets")
         narrow.table(
             [
                 {
@@ -62,7 +62,7 @@ def draw(shared: Store, own: Path) -> None:
                 for s in listed
             ],
             key="add_results.sets",
-            alt="Sets that were brought in",
+            alt="Unofficial sets",
         )
         by_slug = {s.slug: s for s in listed}
         if not (may := permission(Action.WITHDRAW)).allowed:

@@ -68,7 +68,7 @@ def add(own: Path, added: AddedFiles, target: TargetSet, preview: Preview) -> No
     missing = []
     if not target.slug:
         missing.append("the name of the set")
-    if not target.about.get("licence"):
+    if any(not row.get("licence") for row in preview.rows):
         missing.append("the licence")
     if not (target.about.get("citation") or target.about.get("source_url")):
         missing.append("a citation or an address")
@@ -130,7 +130,8 @@ def _added(own: Path, added: AddedFiles, target: TargetSet) -> None:
     try:
         if isinstance(rows, SourceError):
             raise rows
-        done = commit(own / target.slug, question.with_terms(rows, target), target.about)
+        whole = question.rows_for(added, rows, target)
+        done = commit(own / target.slug, whole, target.about)
     except (SourceError, RecordError, CommitError) as error:
         sets.say(message_of(error), wrong=True)
         return

@@ -13,8 +13,9 @@ from pages.capacity.state import PlanReply
 from pages.common import handout, narrow, tiles, widgets
 from pages.common.link import Link
 from planner import figures
+from planner.answers.capacity_jobs import jobs_csv
 from planner.capacity import CapacityAnswer
-from planner.core import Record, Text, csv_text
+from planner.core import Record, Text, csv_text, plain
 from planner.cost import Display
 from planner.figures import ChartSpec
 from planner.figures.frame import Theme
@@ -71,7 +72,7 @@ def _maker(link: Link, of: PlanReply) -> handout.Make:
 def _files(of: PlanReply) -> list[widgets.File]:
     answer, display = of.answer, of.question.display
     named: Mapping[str, Callable[[], str]] = {
-        "Jobs": lambda: csv_text(plan.job_rows(answer)),
+        "Jobs": lambda: jobs_csv(of.question.jobs, plan.job_rows(answer)),
         "Fleet": lambda: csv_text(plan.fleet_rows(answer, display)),
         "Months": lambda: csv_text(plan.month_rows(answer, display)),
     }
@@ -157,7 +158,8 @@ def _machine(link: Link, of: PlanReply) -> None:
     lines = of.answer.side_by_side
     with st.grid(4, min_column_width=150):
         fleet.number(link, "years", "Years")
-        fleet.number(link, "utilisation", "Utilisation (%)")
+        used = None if lines is None or lines.utilisation is None else 100.0 * lines.utilisation
+        fleet.number(link, "utilisation", "Utilisation (%)", "" if used is None else plain(used, 2))
     if lines is None:
         st.caption("No machine here is bought. Add one under Machines.")
         return
@@ -167,6 +169,11 @@ def _machine(link: Link, of: PlanReply) -> None:
     )
     page_tables.lines(lines, of.question.display, "capacity.lines",
                       "Cost, resale value, energy and CO2 of one machine of each kind")  # fmt: skip
+    if lines.pairs:
+        narrow.table(
+            plan.pair_rows(lines), "capacity.pairs",
+            "Month from which each bought machine has cost less than each rented one like it",
+        )  # fmt: skip
 
 
 def _use(link: Link, of: PlanReply) -> None:

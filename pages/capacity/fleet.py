@@ -77,15 +77,18 @@ def _value(link: Link, name: str) -> float | int | None:
     return value
 
 
-def number(link: Link, name: str, label: str) -> None:
-    """Draw the field of a number, with the words and limits of its parameter."""
+def number(link: Link, name: str, label: str, empty: str = "") -> None:
+    """Draw the field of a number, with the words and limits of its parameter.
+
+    `empty` is what an empty field stands for.
+    """
     parameter, value = _BY_NAME[name], _value(link, name)
     low, high = limits(parameter)
     words = Text("{words}.", words=sentence_case(parameter.words))
     if parameter.kind == "whole":
         st.number_input(label, int(low), int(high), int(value or 0), key=link.key(name), help=words)
         return
-    placeholder = _EMPTY.get(name, "none") if parameter.default is None else ""
+    placeholder = (empty or _EMPTY.get(name, "none")) if parameter.default is None else ""
     st.number_input(label, float(low), float(high), value=value, format="%g",
                     key=link.key(name), help=words, placeholder=placeholder)  # fmt: skip
 

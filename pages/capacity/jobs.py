@@ -14,6 +14,7 @@ from pages.common.link import Link, Parameters, as_text
 from pages.visitor.sending import accept_files
 from planner.answers import parameters
 from planner.answers.capacity_jobs import (
+    TITLES,
     RowProblem,
     job_of_text,
     job_text,
@@ -27,23 +28,14 @@ from planner.capacity import MOST_JOBS
 from planner.core import Parameter, Text, number_text, parsed, sentence_case, text_of
 from planner.networks import networks
 
-FIRST: Final = "fine-tuning"
-"""The preset that a page without a question opens with."""
 _ALT: Final = "Jobs: a row for each kind of run, edited in place"
 _USUAL: Final = (
     "name", "network", "total_tokens", "epochs", "runs", "within", "accelerators", "interruptible",
     "growth", "training", "precision", "samples", "workload", "target",
 )  # fmt: skip
 """Columns that are always there; others where a job uses them, and a measured workload in front."""
-_TITLES: Final = {
-    "name": "Job", "network": "Network", "workload": "Measured workload", "epochs": "Epochs",
-    "total_tokens": "Tokens", "samples": "Samples", "training": "Training",
-    "precision": "Precision", "accelerators": "GPUs", "runs": "Runs/month",
-    "within": "Within (h)", "interruptible": "Spot", "growth": "Growth (%)",
-    "target": "Target",
-}  # fmt: skip
 _WIDTHS: Final = {"name": 165, "network": 120, "runs": 108, "within": 92, "epochs": 82,
-                  "total_tokens": 84, "samples": 92, "training": 96, "precision": 100,
+                  "total_tokens": 112, "samples": 92, "training": 96, "precision": 100,
                   "accelerators": 72, "interruptible": 80, "growth": 112,
                   "workload": 200, "target": 84}  # fmt: skip
 _PRESETS: Final = "capacity.presets"
@@ -53,13 +45,14 @@ _FILE: Final = "capacity.csv"
 _PROBLEMS: Final = "capacity.table-problems"
 MOST_PROBLEMS: Final = 8
 _BY_NAME: Final[Mapping[str, Parameter]] = {p.name: p for p in parameters.JOB}
+_PRESET: Final = next(p for p in parameters.CAPACITY if p.name == "preset")
 
 
 def draw(link: Link) -> list[str]:
     """Draw the card of the jobs; return the texts of finished ones."""
     texts = link.texts("jobs", MOST_JOBS)
     names = list(presets())
-    link.choice("preset", names, FIRST)
+    link.choice("preset", names, str(_PRESET.default))
     if not texts:
         texts = [job_text(j) for j in presets()[str(link.held("preset"))]]
     with st.container(border=True):
@@ -207,20 +200,24 @@ def _editor(link: Link, texts: Sequence[str]) -> None:
         begun["texts"] = now
         link.put("jobs", now)
 
-    def made() -> tuple[Any, dict[str, Any], pa.Table]:
+    def made() -> tuple[Any, dict[str, Any]]:
         cells = {n: _column(n, [row.get(n, "") for row in rows]) for n in columns}
-        text = widgets.columns_of(
-            [{_TITLES.get(n, n): row.get(n) for n in columns} for row in rows]
-        )
         frame = pa.table(cells).to_pandas()  # the editor converts an Arrow table anew each time
-        return frame, {n: _config(n, rows) for n in columns}, text
+        return frame, {n: _config(n, rows) for n in columns}
 
-    frame, config, text = kept.drawn(kept.store(), "jobs", begun["first"], made)
+    def as_edited() -> pa.Table:
+        return widgets.columns_of(
+            [{TITLES[n]: row.get(n) for n in columns} for row in map(_cells, texts)]
+        )
+
+    frame, config = kept.drawn(kept.store(), "jobs", begun["first"], made)
     st.data_editor(
         frame, key=key, on_change=edited, num_rows="dynamic", hide_index=True, row_height=34,
         placeholder="", column_config=config, alt=_ALT,
     )  # fmt: skip
-    widgets.as_text_table(text, _ALT, {})
+    widgets.as_text_table(
+        kept.drawn(kept.store(), "jobs as text", tuple(texts), as_edited), _ALT, {}
+    )
 
 
 def _cells(text: str) -> dict[str, str]:
@@ -296,7 +293,7 @@ def _number(text: str) -> float | None:
 
 def _config(name: str, rows: Sequence[Mapping[str, str]]) -> Any:  # noqa: ANN401 - Streamlit's own type
     parameter, columns = _BY_NAME[name], st.column_config
-    title, width = _TITLES.get(name, sentence_case(name.replace("_", " "))), _WIDTHS.get(name)
+    title, width = TITLES[name], _WIDTHS.get(name)
     common: dict[str, Any] = {
         "width": width,
         "help": Text("{words}.", words=sentence_case(parameter.words)),

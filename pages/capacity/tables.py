@@ -63,6 +63,7 @@ def waiting(answer: CapacityAnswer) -> None:
 def lines(of: CostLines, display: Display, key: str, alt: str) -> None:
     """Draw the ends of cost lines with resale value, energy and CO2."""
     narrow.table(tables.line_rows(of, display), key, alt, line_cards(of, display))
+    st.caption("Expected values. Net: spent with interest, less the resale value.")
     if any(x.energy_kwh and x.co2_kg is None for x in of.lines):
         st.caption("CO2 needs the country of the electricity, under Assumed.")
 
@@ -93,7 +94,7 @@ def machine_cards(answer: CapacityAnswer, display: Display) -> list[Card]:
             values=(
                 (f"{_text(row, f'{money} a month')} {money}", "a month"),
                 (f"{_text(row, 'Hours a month')} h", "a month"),
-                (_text(row, "Utilisation"), "of its hours"),
+                (_text(row, "Utilisation") if "Utilisation" in row else "", "of its hours"),
             ),
             note=_text(row, "Price"),
         )

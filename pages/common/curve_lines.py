@@ -1,7 +1,7 @@
 """Throughput curves in the form of the charts."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -12,13 +12,10 @@ from planner.throughput import SystemCurve, curves
 
 
 def lines(
-    chosen: Sequence[SystemCurve], systems: Iterable[str], suspect: Mapping[str, str]
+    chosen: Sequence[SystemCurve], suspect: Mapping[str, str]
 ) -> list[figures.ThroughputLine]:
-    """Return points, curve, band and residuals of each chosen curve, in its system's colour.
-
-    `systems` are all that the page may draw, so that a filter changes no colour.
-    """
-    colour = figures.option_slots([(c.key, c.runs[0].system) for c in chosen], systems)
+    """Return points, curve, band and residuals of each chosen curve, in its system's colour."""
+    colour = figures.option_slots([(c.key, c.runs[0].system) for c in chosen])
     shorts = short_labels([c.label for c in chosen])
     return [
         _line(c, short, colour[c.key], suspect) for c, short in zip(chosen, shorts, strict=True)

@@ -31,13 +31,12 @@ from planner.answers import (
     scaling_out_answered,
     series_by_slug,
     usual_driver,
-    with_standing,
 )
 from planner.answers.runs import priors_of, suspects_of, with_priors
 from planner.catalog import Catalog
 from planner.convergence import goal_text, set_labels, targets_of, usual_target
 from planner.core import Record, several
-from planner.core.slugs import slugs
+from planner.core.slugs import UNOFFICIAL, slugs
 from planner.effects import FactorEffect, effects_of
 from planner.epochs import EpochSize, Option, offered
 from planner.epochs import usual_options as usual_of
@@ -52,7 +51,6 @@ from planner.throughput import (
     SystemCurve,
     curves_of,
     systems_of,
-    systems_with_curves,
     usual_systems,
     with_step_times,
 )
@@ -71,7 +69,7 @@ _DRAWN: Final = Kept(256)
 """Figures and rows of pages; each holds some kilobytes."""
 _WORK: Final = (
     "stated_mfu", "throughput", "train_flops_per_sample", "accelerator_model_name",
-    "accelerators_per_node", "number_of_nodes", "precision",
+    "accelerators_per_node", "number_of_nodes", "precision", "system",
 )  # fmt: skip
 """Columns of listed runs from which their MFU follows."""
 _TABLES: Final = Kept(32)
@@ -144,7 +142,8 @@ def _label(name: str, about: KnownWorkload | None) -> str:
         return name
     runs = several(about.runs, "run")
     cards = f", {about.accelerators:,} accelerators" if about.accelerators > 1 else ""
-    return f"{name} ({runs}{cards})"
+    standing = f", {UNOFFICIAL}" if about.is_unofficial else ""
+    return f"{name} ({runs}{cards}{standing})"
 
 
 def workload_kinds(shared: Store, names: Mapping[str, str]) -> dict[str, str]:
@@ -256,9 +255,8 @@ def priors(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TimedSystems:
-    """The systems of a workload: with a curve, all, and the default ones; and its epoch size."""
+    """The systems of a workload: all, and the default ones; and its epoch size."""
 
-    with_curves: Sequence[str]
     names: Sequence[str]
     usual: Sequence[str]
     size: EpochSize
@@ -275,7 +273,6 @@ def curve_systems(shared: Store, workload: str, samples: float | None = None) ->
         size = epoch_size(runs, samples, stated_samples(shared, workload))
         timed = with_step_times(runs, size).runs
         return TimedSystems(
-            with_curves=systems_with_curves(timed),
             names=systems_of(timed),
             usual=usual_systems(timed),
             size=size,
@@ -465,15 +462,16 @@ def listed(
 
 
 def every_listed(shared: Store, filters: queries.Filters, most: int, catalog: Catalog) -> pa.Table:
-    """Return all filtered runs with MFU, suspect flags and standing, for downloads."""
-    runs = with_mfu(queries.listed(shared, filters, most=most), catalog)
-    return with_standing(shared, with_flags(shared, runs))
+    """Return all filtered runs with MFU and suspect flags, for downloads."""
+    return with_flags(shared, with_mfu(queries.listed(shared, filters, most=most), catalog))
 
 
 def with_mfu(runs: pa.Table, catalog: Catalog) -> pa.Table:
     """Return listed runs with a column of their MFU [0..1], without those it follows from."""
     values = pa.array(shares(runs.select(_WORK).to_pylist(), catalog), pa.float64())
-    kept = [name for name in runs.column_names if name not in _WORK or name == "precision"]
+    kept = [
+        name for name in runs.column_names if name not in _WORK or name in ("precision", "system")
+    ]
     return runs.select(kept).append_column("mfu", values)
 
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import urlsplit
 
 import streamlit as st
 
@@ -22,6 +22,7 @@ from planner.core import (
     Parameter,
     Problem,
     Text,
+    encoded,
     looked_up,
     not_found,
     number_text,
@@ -553,11 +554,11 @@ class Link:
 
     def url(self) -> str:
         """Return the page's full address with its state, to share."""
-        return f"{base()}?{urlencode(self.shared(), doseq=True)}".rstrip("?")
+        return f"{base()}?{encoded(self.shared())}".rstrip("?")
 
     def address(self, name: str, value: str) -> str:
         """Return the address of this page, relative to it, with one setting of another value."""
-        return f"?{urlencode(self.shared() | {name: value}, doseq=True)}"
+        return f"?{encoded(self.shared() | {name: [value]})}"
 
     # -- reading -----------------------------------------------------------------------------
 

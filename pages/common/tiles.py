@@ -24,7 +24,13 @@ from planner import figures
 
 
 def draw(
-    title: str, tiles: Sequence[figures.Tile], *, badge: str = "", line: str = "", tied: bool = True
+    title: str,
+    tiles: Sequence[figures.Tile],
+    *,
+    badge: str = "",
+    line: str = "",
+    tied: bool = True,
+    line_first: bool = False,
 ) -> None:
     """Draw the answer: `title` with its `badge`, the tiles, and one plain `line`.
 
@@ -34,8 +40,12 @@ def draw(
         badge: a few words beside the title.
         line: one sentence of at most 15 words below the tiles.
         tied: whether the line says that the answer is too close to call.
+        line_first: whether the line stands above the tiles.
     """
+    icon = ":orange[:material/balance:]" if tied else ":material/info:"
+    shown = f"{icon} {widgets.answer_text(line)}" if line else ""
+    if shown and line_first:
+        st.markdown(shown)
     markup.draw(figures.card(title, tiles, widgets.theme(), badge=badge))
-    if line:
-        icon = ":orange[:material/balance:]" if tied else ":material/info:"
-        st.markdown(f"{icon} {widgets.answer_text(line)}")
+    if shown and not line_first:
+        st.markdown(shown)

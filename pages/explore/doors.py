@@ -17,10 +17,12 @@ from planner.answers.parameters import MOST_RUNS_SHOWN
 from planner.catalog import Accelerator, accelerator_named
 from planner.core import Text, paragraph
 from planner.core.slugs import own_slug
-from planner.epochs import MOST_CHOSEN, MOST_LINES, offered
+from planner.epochs import MOST_CHOSEN, MOST_LINES, SAMPLES_PER_EPOCH, offered
 from planner.explore import lowest_offer
 from planner.store import Store
 
+EPOCH: Final = 1_000_000
+"""Samples of an epoch that pages begin with where no run states any [samples]."""
 MOST_OPTIONS: Final = 6
 """Options that Compare begins with."""
 _PAGES: Final = ROOT / "pages"
@@ -56,7 +58,12 @@ def doors_of(shared: Store, rows: Sequence[Mapping[str, Any]]) -> tuple[list[Doo
     if usable:
         workload, n = Counter(row["workload"] for row in usable).most_common(1)[0]
         own = [row for row in usable if row["workload"] == workload]
-        doors += _one_workload(shared, own, names[workload])
+        size = kept.curve_systems(shared, workload).size
+        epoch = {SAMPLES_PER_EPOCH.name: [str(EPOCH)]} if size.source == "unknown" else {}
+        doors += _one_workload(shared, own, names[workload], epoch)
+        if epoch:
+            notes.append(Text("The samples of an epoch are not stated: How long? and Compare open "
+                              "with {epoch:,}.", epoch=EPOCH))  # fmt: skip
         if n < len(usable):
             notes.append(Text("Pages about one workload open with {workload}, that of most runs.",
                               workload=workload))  # fmt: skip
@@ -67,15 +74,17 @@ def doors_of(shared: Store, rows: Sequence[Mapping[str, Any]]) -> tuple[list[Doo
     return [*doors, last], paragraph(*notes)
 
 
-def _one_workload(shared: Store, rows: Sequence[Mapping[str, Any]], workload: str) -> list[Door]:
+def _one_workload(
+    shared: Store, rows: Sequence[Mapping[str, Any]], workload: str, epoch: Parameters
+) -> list[Door]:
     doors = []
     if any(row["step_time_s"] is not None for row in rows):
         doors.append(_door("throughput", "Throughput", "show_chart", _throughput(rows, workload)))
     if any((row["later_epoch_mean_s"], row["step_time_s"]) != (None, None) for row in rows):
-        question = _how_long(shared, rows, workload)
+        question = _how_long(shared, rows, workload) | epoch
         doors.append(_door("how_long", "How long?", "timer", question))
     if any(row["mode"] == "training" for row in rows):
-        doors.append(_door("compare", "Compare", "balance", _compare(rows, workload)))
+        doors.append(_door("compare", "Compare", "balance", _compare(rows, workload) | epoch))
     return doors
 
 

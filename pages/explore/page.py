@@ -12,6 +12,7 @@ from pages.common.link import Link, as_text
 from pages.common.run_filters import TITLES
 from pages.explore import chart, fields, pivot, report, side, sql, state, views
 from planner.answers import ExploreAnswer
+from planner.answers.parameters import NONE_CHOSEN
 from planner.core import Text
 from planner.store import Store
 
@@ -58,6 +59,7 @@ def show() -> None:
         required=True,
         format_func=VIEWS.__getitem__,
         label_visibility="collapsed",
+        on_change=lambda: _opened(link, shared),
     )
     if view == "sql":
         sql.show(link, shared)
@@ -70,6 +72,21 @@ def show() -> None:
         link.write()
         link.warn()
         widgets.no_run("explore")
+
+
+def _opened(link: Link, shared: Store) -> None:
+    """Give a pivot table that a click opens a measure that the filtered runs state."""
+    if st.session_state[link.key("view")] != PIVOT:
+        return
+    now = {n: v for n, v in link.parameters().items() if n in (*pivot.PARAMETERS, *TITLES, "y")}
+    pinned = {"measure": now.pop("y", [str(fields.BY_NAME["y"].default)])}
+    for changed in ({}, pinned, pinned | {"columns": [NONE_CHOSEN]}):
+        made = state.reply(shared, now | changed | {"view": [PIVOT]}).answer.pivot
+        if made is not None and made.table.runs:
+            for name, [value] in changed.items():
+                link.put(name, value)
+            return
+    link.forget(*TITLES)
 
 
 def _made(link: Link, shared: Store, view: str) -> chart.ViewParts:

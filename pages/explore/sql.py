@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import streamlit as st
 
-from pages.common import narrow, widgets
+from pages.common import hardware, narrow, widgets
 from pages.common.link import Link, as_text
 from pages.explore.state import SYSTEMS
 from planner import figures
@@ -71,7 +71,7 @@ def show(link: Link, shared: Store) -> None:
     statement = link.lines(_STATEMENT, _FIRST)
     form = link.choice("sql_form", list(_FORMS), "table")
     _question(link)
-    answer = sql_answered(shared, {"sql": [statement]})
+    answer = sql_answered(shared, hardware.catalog().catalog, {"sql": [statement]})
     if answer.rows is None:
         link.keep(*_AXES, "sql_scale")
         link.write()

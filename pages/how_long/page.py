@@ -1,6 +1,6 @@
 """How long?: the time of N epochs of a workload on each measured system, with intervals."""
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping
 from typing import Final
 
 import numpy as np
@@ -82,12 +82,12 @@ def show() -> None:
         ),
     )
     suspect = kept.suspects(shared).names
-    _answer(link, result, chosen.options, shared)
+    _answer(link, result, shared)
     with st.container(border=True):
         tab = widgets.open_tab(link)
         with tab.place:
             if tab.name == "chart":
-                _chart(link, result, (shared, key), lambda: lines(result, chosen.options, suspect))
+                _chart(link, result, (shared, key), lambda: lines(result, suspect))
             else:
                 link.hold("scale")
                 _table(result, suspect)
@@ -100,7 +100,7 @@ def show() -> None:
     )
 
 
-def _answer(link: Link, result: HowLong, options: list[Option], shared: Store) -> None:
+def _answer(link: Link, result: HowLong, shared: Store) -> None:
     """Draw the answer as tiles, buttons, and its basis."""
     with st.container():
         answer_tiles.draw(
@@ -114,9 +114,7 @@ def _answer(link: Link, result: HowLong, options: list[Option], shared: Store) -
         with widgets.actions():
             widgets.share(link, result.sentence, "content")
             suspect = kept.suspects(shared).names
-            report = handout.of_content(
-                link.url(), lambda: _report(result, options, suspect, shared)
-            )
+            report = handout.of_content(link.url(), lambda: _report(result, suspect, shared))
             handout.draw("how-long", report)
             st.toggle("Include machine-to-machine variation", key=link.key("session"))
         with widgets.details():
@@ -292,12 +290,10 @@ def _with_answered(options: list[Option], result: HowLong) -> list[Option]:
     return [ranked.get(o.run.run_id, o) for o in options]
 
 
-def _report(
-    result: HowLong, options: list[Option], suspect: Mapping[str, str], shared: Store
-) -> AnswerReport:
+def _report(result: HowLong, suspect: Mapping[str, str], shared: Store) -> AnswerReport:
     """Return the content of the report, made at the click, when no page is being drawn."""
     best, when = result.answers[0], epochs_in_words(result.epochs)
-    drawn = lines(result, options, suspect)
+    drawn = lines(result, suspect)
     chart = figures.total_time(drawn, result.epochs, LIGHT_THEME, log=True)
     charts = [Chart(title="Total time against epochs", spec=chart, alt=result.sentence)]
     title = Text("How long for {when} of {workload}?", when=when,
@@ -334,14 +330,9 @@ def _printed(answer: Answer, result: HowLong, suspect: Mapping[str, str]) -> Rec
 # -- lines of the chart --------------------------------------------------------------------------
 
 
-def lines(
-    result: HowLong, options: Sequence[Option], suspect: Mapping[str, str]
-) -> list[figures.TimeLine]:
+def lines(result: HowLong, suspect: Mapping[str, str]) -> list[figures.TimeLine]:
     """Return a line per option with a total, in the colour of its system."""
-    colour = figures.option_slots(
-        [(a.option.label, a.option.run.system) for a in result.answers],
-        [o.run.system for o in options],
-    )
+    colour = figures.option_slots([(a.option.label, a.option.run.system) for a in result.answers])
     drawn = [_line(a, result, colour[a.option.label], suspect) for a in result.answers]
     return [line for line in drawn if line]
 

@@ -16,7 +16,7 @@ from planner import figures
 from planner.core import Text, in_words, several
 from planner.store import Store, queries
 from planner.store.disk import sweeps
-from planner.store.disk.sweeps import Condition, SweepStatus
+from planner.store.disk.sweeps import STORERS, Condition, SweepStatus
 from planner.throughput import curve_sentence
 
 OPENED: Final = "measure.ticket"
@@ -245,6 +245,7 @@ def _nodes(status: SweepStatus, *, allowed: bool) -> None:
                 "State": NODE_STATES[node.state],
                 "Measures now": "; ".join(node.runs) or (node.message if allowed else None),
                 "Runs measured": node.finished,
+                "Stored by": STORERS[node.stored_by] or None,
             }
             for number, node in enumerate(status.nodes, start=1)
         ],
@@ -342,10 +343,10 @@ def _chart_of(shared: Store, result_set: str) -> None:
     everything = kept.curves_of_set(shared, result_set)
     if not everything:
         return
-    chosen, systems = everything[:MOST_CURVES], [curve.runs[0].system for curve in everything]
+    chosen = everything[:MOST_CURVES]
     widgets.heading("Samples per second against batch size")
     narrow.chart_and_table(
-        figures.throughput(lines(chosen, systems, {}), widgets.theme(), log=True),
+        figures.throughput(lines(chosen, {}), widgets.theme(), log=True),
         f"measure.curve.{result_set}",
         " ".join(curve_sentence(curve) for curve in chosen),
     )

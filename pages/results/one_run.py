@@ -124,7 +124,7 @@ def _epochs(shared: Store, run: Run) -> None:
         return
     figure = figures.epoch_times(
         epoch, seconds, run.later_epoch_mean_s, run.later_epoch_sd_s, widgets.theme(),
-        slot=figures.system_slots([run.system])[run.system],
+        slot=figures.system_slot(run.system),
     )  # fmt: skip
     alone = zip(epoch.tolist(), seconds.tolist(), strict=True)
     times = [(f"{n:.0f}", s) for n, s in alone if np.isfinite(s)]

@@ -92,8 +92,7 @@ def _list(link: Link, shared: Store, chosen: Chosen) -> None:
                 most = min(shown, queries.MOST_FILE)
                 every = lambda: kept.every_listed(shared, filters, most, catalog)  # noqa: E731
                 _downloads(link, every, counted)
-        badges = [(s.folder, s.slug) for s in shared.sets if s.is_unofficial]
-        table.draw(link, runs, key, badges)
+        table.draw(link, runs, key)
         if shown > queries.MOST_ROWS:
             _turn(at, runs.num_rows, shown)
         if kept.suspects(shared).cut_short:

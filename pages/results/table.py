@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
@@ -17,7 +17,6 @@ from pages.common.link import Link
 from planner import figures
 from planner.core import Floats, Text, plain
 from planner.store.kept import Kept
-from planner.store.sealed.result_set import UNOFFICIAL
 
 FLAG: Final = "flag"
 FIXED: Final = (FLAG, "system", "global_batch_size", "workload")
@@ -115,18 +114,15 @@ def _label(shown: Sequence[str]) -> str:
     return "Columns" if {*shown} == {*USUAL} else f"Columns ({len(shown)})"
 
 
-def draw(
-    link: Link, table: pa.Table, key: Hashable, unofficial: Collection[tuple[str, str]] = ()
-) -> None:
+def draw(link: Link, table: pa.Table, key: Hashable) -> None:
     """Draw a page of runs; a click anywhere on a row opens its run.
 
     Args:
         link: the run to open, and the chosen columns.
         table: the runs.
         key: changes with the runs.
-        unofficial: folder and name of sets that were brought in and not checked.
     """
-    drawn = _DRAWN.once(key, lambda: _drawn(table, unofficial))
+    drawn = _DRAWN.once(key, lambda: _drawn(table))
     chosen = list(st.session_state[link.key("columns")])
     picked = chosen if {*chosen} != {*USUAL} else [n for n in USUAL if n in drawn.filled]
     alt, config = "Runs under the chosen filters; Shift and Space opens the row", _config(drawn)
@@ -245,7 +241,7 @@ def is_click(before: tuple[int, str] | None, cell: tuple[int, str], quiet_s: flo
     return row != before[0] and column != before[1] and quiet_s > _PAUSE_S
 
 
-def _drawn(table: pa.Table, unofficial: Collection[tuple[str, str]]) -> DrawnTable:
+def _drawn(table: pa.Table) -> DrawnTable:
     """Return a page of the table with rounded numbers and links."""
     rows = table.num_rows
     flags = pc.if_else(pc.is_valid(table["suspect"]), _MARK, _NO_MARK)
@@ -263,7 +259,6 @@ def _drawn(table: pa.Table, unofficial: Collection[tuple[str, str]]) -> DrawnTab
     is_link = pc.starts_with(links, "https://")
     columns["source_url"] = pc.if_else(is_link, links, pa.scalar(None, links.type))
     columns["recorded_at"] = pc.cast(columns["recorded_at"], pa.date32())
-    columns["result_set"] = _with_badge(table, unofficial)
     values_of = pa.table(columns)
     return DrawnTable(
         ids=tuple(table["run_id"].to_pylist()),
@@ -271,15 +266,6 @@ def _drawn(table: pa.Table, unofficial: Collection[tuple[str, str]]) -> DrawnTab
         formats=formats,
         filled=frozenset(n for n in values_of.column_names if values_of[n].null_count < rows),
     )
-
-
-def _with_badge(table: pa.Table, unofficial: Collection[tuple[str, str]]) -> pa.ChunkedArray:
-    """Return the names of the sets; those of unofficial ones say so."""
-    names = table["result_set"]
-    for folder, slug in unofficial:
-        its = pc.and_(pc.equal(table["folder"], folder), pc.equal(names, slug))
-        names = pc.if_else(its, pa.scalar(f"{slug} ({UNOFFICIAL})", names.type), names)
-    return names
 
 
 def three_digits(values: Floats) -> Floats:

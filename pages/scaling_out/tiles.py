@@ -1,4 +1,4 @@
-"""The answer of Scaling out at a glance: the fastest device count as tiles, and one line."""
+"""The answer of Scaling out at a glance: one line, then the fastest device count as tiles."""
 
 from collections.abc import Sequence
 
@@ -9,6 +9,7 @@ from pages.scaling_out.lines import batch_label
 from planner import figures
 from planner.answers.records import ScalingRow
 from planner.core import Estimate, Refusal, Text, percent, plain, rounded_ends
+from planner.core.slugs import BADGE
 from planner.scaling_out import Answer, CountAnswer, best_of, devices, host_sentence
 
 
@@ -18,16 +19,18 @@ def draw(answer: Answer) -> None:
     if best is None or isinstance(best.speed_up, Refusal):
         refused = next((r.step for r in answer.shown if isinstance(r.step, Refusal)), None)
         refused = best.speed_up if best and isinstance(best.speed_up, Refusal) else refused
-        tiles.draw("No answer", [], line=refused.reason if refused else "", tied=False)
+        tiles.draw("No answer", [], line=refused.reason if refused else "", tied=False,
+                   line_first=True)  # fmt: skip
         return
     where = batch_label(answer, answer.batches[-1])
     tied = _tied(answer, best)
     tiles.draw(
-        f"{devices(best.devices)} at {where}",
+        f"{devices(best.devices)} at {where}{BADGE if answer.standing else ''}",
         _tiles(answer, best),
         badge="" if tied else "fastest measured count",
         line=_line(answer, best, tied=tied),
         tied=tied,
+        line_first=True,
     )
     if host := host_sentence(answer):
         st.markdown(widgets.answer_text(host))
@@ -73,7 +76,9 @@ def _crossing(answer: Answer, best: CountAnswer) -> Estimate | None:
 def _line(answer: Answer, best: CountAnswer, *, tied: bool) -> str:
     base = devices(answer.series.base)
     if tied:
-        return Text("Too close to call with {base}.", base=base)
+        return Text(
+            "{best} and {base} are too close to call.", best=devices(best.devices), base=base
+        )
     if best.devices == answer.series.base:
         return "More devices do not pay at this batch."
     crossing = _crossing(answer, best)

@@ -70,7 +70,7 @@ def stated_figure(view: TargetView, look: Theme) -> figures.ChartSpec:
         by_name.setdefault(str(row["accelerator"]), []).append(row)
     most = sorted(by_name, key=lambda n: -sum(_number(r, "runs") for r in by_name[n]))
     shown = most[:MOST_ACCELERATORS]
-    colour = figures.system_slots(most)
+    colour = figures.option_slots([(name, name) for name in shown])
     return figures.stated_times([_stated_line(n, by_name[n], colour[n]) for n in shown], look)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -18,11 +18,10 @@ Made = TypeVar("Made")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChosenCurves:
-    """The chosen curves of one question, and all systems of the workload that have one."""
+    """The chosen curves of one question."""
 
     shared: Store
     key: Hashable
-    systems: Sequence[str]
     chosen: list[SystemCurve]
 
     def once(self, what: str, make: Callable[[], Made], *more: Hashable) -> Made:
@@ -33,7 +32,7 @@ class ChosenCurves:
     def lines(self) -> list[figures.ThroughputLine]:
         """The curves as the charts draw them."""
         suspect = kept.suspects(self.shared).names
-        return self.once("lines", lambda: lines(self.chosen, self.systems, suspect))
+        return self.once("lines", lambda: lines(self.chosen, suspect))
 
     @property
     def sentences(self) -> list[str]:

@@ -21,13 +21,12 @@ MOST_BESIDE: Final = 4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
-    """The workload's name, its systems with a curve, and the curves to show.
+    """The workload's name, and the curves to show.
 
     `steps` are the runs of the chosen systems and patterns, None where none is chosen.
     """
 
     workload: str
-    systems: Sequence[str]
     chosen: list[SystemCurve]
     steps: TimedSteps | None
 
@@ -71,8 +70,7 @@ def draw(link: Link, shared: Store, left_out: frozenset[str]) -> Choice | None:
             )
         )
     shown = chosen[:MOST_CURVES]
-    every = timed_systems.with_curves
-    return Choice(workload=workload, systems=every, chosen=shown, steps=steps)
+    return Choice(workload=workload, chosen=shown, steps=steps)
 
 
 def _patterns(link: Link, shared: Store, workload: str) -> list[str]:

@@ -61,7 +61,6 @@ def show() -> None:
     answer = ChosenCurves(
         shared=shared,
         key=link.question("scale", "factor", BATCH.name, *widgets.OPEN),
-        systems=choice.systems,
         chosen=chosen,
     )
     _answer(link, answer)

@@ -43,7 +43,6 @@ from planner.answers._listing import (
     sql_answered,
     sql_records,
     sql_result,
-    with_standing,
 )
 from planner.answers._presets import PRESETS, Preset, PresetAnswer, preset_answer
 from planner.answers._scaling_out import (

@@ -395,12 +395,13 @@ def _target_of(
         stated |= {"optimizer": chosen, "target": shown}
         if steps is not None and of is not None and value is not None:
             times = stated_of(store, catalog, of, value)
-            return Target(steps=steps[0], words=steps[1], stated=times)
+            return Target(steps=steps[0], words=steps[1], stated=times, standing=of.standing)
     if of is not None and trials is not None and (target := _only_stated(of, asking)) is not None:
         times = stated_of(store, catalog, of, target)
         if times:
             stated["target"] = float(f"{target:.6g}")
-            return Target(words=goal_text(trials, target), stated=times)
+            words = goal_text(trials, target)
+            return Target(words=words, stated=times, standing=of.standing)
     problems += no_steps(store, asking.optimizer)
     return None
 

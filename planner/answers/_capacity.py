@@ -47,7 +47,7 @@ from planner.capacity import (
     plan,
     silent,
 )
-from planner.catalog import Catalog, accelerator_named
+from planner.catalog import Accelerator, Catalog, accelerator_named
 from planner.compare import entry_id, entry_of, part_of, price_of_peak
 from planner.compare.comparison import Question
 from planner.compare.evaluation import Worked, wall_draws, wall_time, worked
@@ -268,23 +268,28 @@ def capacity(
 
 
 def _with_catalogue(fleet: Fleet, catalog: Catalog) -> Fleet:
-    """Return a fleet whose purchases without a price are those of the catalogue."""
+    """Return a fleet with accelerators by their ids, and purchases without a price by option."""
     return replace(fleet, stocks=tuple(
         replace(s, machine=_catalogued(s.machine, catalog)) for s in fleet.stocks
     ))  # fmt: skip
 
 
 def _catalogued(text: str, catalog: Catalog) -> str:
-    """Return the catalogue's option for a purchase without a price; the text for all others."""
+    """Return the catalogue's option for a purchase without a price; others by the id of their card.
+
+    Draws of a price are those of its text: two names of one card are the same machine.
+    """
     match = _ENTRY.fullmatch(text)
-    if match is None or match[1] != "buy" or match[4].strip("| "):
+    card = accelerator_named(catalog, match[2]) if match else None
+    if match is None or not isinstance(card, Accelerator):
         return text
-    card, count = accelerator_named(catalog, match[2]), match[3].strip()
-    if isinstance(card, Refusal):
-        return text
+    way, count, price = match[1], match[3].strip(), match[4].strip()
+    same = f"{way}|{card.id}|{count}{price}"
+    if way != "buy" or price.strip("| "):
+        return same
     server = card.server_price_usd is not None and count == str(card.server_accelerators)
     single = card.list_price_usd is not None and count == "1"
-    return f"buy-{count}x-{card.id}" if server or single else text
+    return f"buy-{count}x-{card.id}" if server or single else same
 
 
 def case_of(
@@ -367,7 +372,7 @@ def _job_record(row: JobRow, wait: Waiting | None) -> records.CapacityJob:
     if isinstance(time, Estimate):
         ends = [_finite(float(v)) for v in (time.value, time.low, time.high)]
     return records.CapacityJob(
-        job=row.job, trains=row.words, machine=row.machine or None,
+        job=row.job, trains=row.words, standing=row.standing, machine=row.machine or None,
         accelerators=row.accelerators, runs_a_month=row.runs_a_month, within_h=row.within_h,
         interruptible=row.interruptible, growth=row.growth,
         time_s=ends[0], time_s_low=ends[1], time_s_high=ends[2],
@@ -402,13 +407,12 @@ def _month_record(row: MonthRow) -> records.CapacityMonth:
 def _lines_record(lines: CostLines | None) -> records.CapacityLines | None:
     if lines is None:
         return None
-    even = lines.break_even
-    ends: list[float | None] = [None] * 3
-    if isinstance(even, Estimate):
-        ends = [_finite(float(v)) for v in (even.value, even.low, even.high)]
     return records.CapacityLines(
-        title=lines.title, sentence=lines.sentence, break_even_month=ends[0],
-        break_even_month_low=ends[1], break_even_month_high=ends[2],
+        title=lines.title, sentence=lines.sentence, **_month(lines.break_even),
+        pairs=tuple(
+            records.CapacityPair(bought=p.bought, rented=p.rented, **_month(p.break_even))
+            for p in lines.pairs
+        ),
         lines=tuple(
             records.CapacityLine(
                 name=x.name, kind=x.kind, usd=x.usd, usd_low=x.low, usd_high=x.high,
@@ -418,6 +422,15 @@ def _lines_record(lines: CostLines | None) -> records.CapacityLines | None:
             for x in lines.lines
         ),
     )  # fmt: skip
+
+
+def _month(even: Estimate | Refusal) -> dict[str, float | None]:
+    """Return a break-even month with its ends by field."""
+    ends: list[float | None] = [None] * 3
+    if isinstance(even, Estimate):
+        ends = [_finite(v) for v in even.ends]
+    names = ("break_even_month", "break_even_month_low", "break_even_month_high")
+    return dict(zip(names, ends, strict=True))
 
 
 def question_texts(job: MonthlyJob, assumed: QueryTexts) -> dict[str, list[str]]:
@@ -612,7 +625,7 @@ def _machine(option: Candidate, text: str, question: Question) -> Machine:
 def _label(option: Candidate, term: Term, years: int) -> str:
     """Return '8 x H100 SXM5 80GB (bought)', or with the provider of an offer."""
     if option.offer is not None:
-        return option.what
+        return option.machine
     terms = plural(years, "reserved {count} year", "reserved {count} years") if years else term
     return f"{option.hardware.label} ({terms})"
 
@@ -674,7 +687,12 @@ def _run_time(priced: _PricedJob, option: Candidate) -> RunTime:
     time = wall_time(done.total, wall_draws(option, done.work_s))
     if isinstance(time, Refusal):
         return RunTime(time=time)
-    return RunTime(time=time, work_s=done.work_s, measure_next=done.timed.measure_next)
+    return RunTime(
+        time=time,
+        work_s=done.work_s,
+        measure_next=done.timed.measure_next,
+        standing=option.standing,
+    )
 
 
 _NO_JOB: Final = "There is no job. Add one, or choose a preset."

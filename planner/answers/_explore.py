@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from planner.answers import parameters
 from planner.answers._asking import NO_RUN
-from planner.answers._listing import filters_of, standings, with_standing
+from planner.answers._listing import catalog_stamp, filters_of
 from planner.answers.parameters import EXPLORE, MOST_CORNERS, NONE_CHOSEN
 from planner.answers.records import (
     Explore,
@@ -126,16 +126,16 @@ def explore_runs(
 
     A store with a summary file returns the filtered runs only, or a sample of them.
     """
-    suspect, by_set = suspects_of(store), tuple(sorted(standings(store).items()))
+    suspect = suspects_of(store)
     chosen = _key(filters or {}) if store.in_file else ()
 
     def made() -> pa.Table:
         runs = (
             queries.sampled_runs(store, filters or {}) if store.in_file else queries.all_runs(store)
         )
-        return with_standing(store, with_derived(runs, catalog, suspect.names))
+        return with_derived(runs, catalog, suspect.names)
 
-    return store.once(("explored runs", chosen, by_set, _stamp(catalog)), made)
+    return store.once(("explored runs", chosen, catalog_stamp(catalog)), made)
 
 
 def _key(filters: queries.Filters) -> Hashable:
@@ -156,11 +156,6 @@ def _sample_note(store: Store, runs: pa.Table, filters: queries.Filters) -> list
             used=len(runs), matching=matching,
         )
     ]  # fmt: skip
-
-
-def _stamp(catalog: Catalog) -> Hashable:
-    peaks = tuple((a.id, a.devices, *a.peak_flops_per_s.items()) for a in catalog.accelerators)
-    return hash((peaks, catalog.offers))
 
 
 def explore_answered(store: Store, catalog: Catalog, question: QueryTexts) -> ExploreAnswer:

@@ -3,7 +3,7 @@
 import datetime as dt
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -13,7 +13,7 @@ from planner.answers import parameters
 from planner.answers._asking import picked
 from planner.answers.records import SqlColumn, SqlResult
 from planner.answers.runs import suspects_of
-from planner.catalog import Accelerator
+from planner.catalog import Accelerator, Catalog
 from planner.core import (
     Cell,
     Problem,
@@ -25,6 +25,7 @@ from planner.core import (
     read,
 )
 from planner.core.slugs import slugs
+from planner.explore import CATEGORIES, NUMBERS, with_derived
 from planner.published import half_peak
 from planner.runs import BY_NAME, SUMMARY
 from planner.store import queries, sql
@@ -70,8 +71,7 @@ def results_answered(store: Store, question: QueryTexts) -> ResultsAnswer:
     ids = table["run_id"].to_pylist()
     if before and ids[:1] != [begin[1]]:
         problems.append(Problem(parameter="cursor", message=_CHANGED))
-    by_set = standings(store)
-    rows = [_row(r, suspect.names, by_set) for r in table.slice(before).to_pylist()]
+    rows = [_row(r, suspect.names) for r in table.slice(before).to_pylist()]
     total, end = queries.count(store, filters), begin[0] + len(rows)
     return ResultsAnswer(
         rows=tuple(rows),
@@ -112,27 +112,12 @@ def mfu_shares(
     return store.once(("MFU", query_of(parameters.RESULTS, values), tuple(peaks.items())), query)
 
 
-def standings(store: Store) -> dict[tuple[str, str], str]:
-    """Return the standing of each result set that states one, by folder and name."""
-    return {(s.folder, s.slug): s.standing for s in store.sets if s.standing}
-
-
-def with_standing(store: Store, runs: pa.Table) -> pa.Table:
-    """Return runs with the standing of their sets: `unofficial`, or null."""
-    by_set = standings(store)
-    sets = zip(runs["folder"].to_pylist(), runs["result_set"].to_pylist(), strict=True)
-    return runs.append_column("standing", pa.array([by_set.get(s) for s in sets], pa.string()))
-
-
-def _row(
-    row: Mapping[str, Any], suspect: Mapping[str, str], by_set: Mapping[tuple[str, str], str]
-) -> dict[str, Any]:
+def _row(row: Mapping[str, Any], suspect: Mapping[str, str]) -> dict[str, Any]:
     """Return a run as plain data, with its time of recording in UTC as a text."""
     when = row["recorded_at"]
     return {
         **row,
         "recorded_at": None if when is None else f"{when:%Y-%m-%dT%H:%M:%SZ}",
-        "standing": by_set.get((row["folder"], row["result_set"])),
         "suspect": suspect.get(row["run_id"]),
     }
 
@@ -217,6 +202,12 @@ _MADE: Final = (
     RunColumn(name="samples_per_s", unit="samples/s", kind="number", meaning="throughput"),
     RunColumn(name="task", unit="", kind="text", meaning="kind of work: vision, speech ..."),
     RunColumn(name="folder", unit="", kind="text", meaning="shipped, yours or further"),
+    RunColumn(name="accelerator", unit="", kind="text", meaning=CATEGORIES["accelerator"].meaning),
+    *(
+        RunColumn(name=name, unit=column.stored_unit, kind="number", meaning=column.meaning)
+        for name, column in NUMBERS.items()
+        if name not in BY_NAME and name not in ("step_time_s", "samples_per_s")
+    ),
     RunColumn(name="suspect", unit="", kind="text", meaning="why a run is suspect, if it is"),
     RunColumn(name="standing", unit="", kind="text", meaning="unofficial, or null"),
 )
@@ -260,8 +251,8 @@ class SqlAnswer:
         )
 
 
-def sql_answered(store: Store, question: QueryTexts) -> SqlAnswer:
-    """Return the rows of the statement in a question; cached until a run changes."""
+def sql_answered(store: Store, catalog: Catalog, question: QueryTexts) -> SqlAnswer:
+    """Return the rows of the statement in a question; cached until runs or peaks change."""
     parsed = read(parameters.SQL, question)
     statement = str(parsed.values["sql"] or "")
     problems = list(parsed.problems)
@@ -270,7 +261,7 @@ def sql_answered(store: Store, question: QueryTexts) -> SqlAnswer:
     rows = None
     if not problems:
         try:
-            rows = _rows(store, statement)
+            rows = _rows(store, catalog, statement)
         except RefusedError as error:
             problems.append(Problem(parameter="sql", message=message_of(error)))
     return SqlAnswer(
@@ -281,21 +272,25 @@ def sql_answered(store: Store, question: QueryTexts) -> SqlAnswer:
     )
 
 
-def _rows(store: Store, statement: str) -> Rows:
+def _rows(store: Store, catalog: Catalog, statement: str) -> Rows:
     if store.in_file and queries.totals(store).runs > MOST_RUNS:
         raise RefusedError(_TOO_MANY)
-    version = (store.serial, store.generation)
+    version = (store.serial, store.generation, catalog_stamp(catalog))
     return _KEPT.once(
-        (version, statement), lambda: _WORKER.ask(statement, version, lambda: _runs(store))
+        (version, statement), lambda: _WORKER.ask(statement, version, lambda: _runs(store, catalog))
     )
 
 
-def _runs(store: Store) -> pa.Table:
-    """Return the runs with their suspect flags and the standing of their sets."""
-    runs = store.arrow(sql.SELECTABLE)
-    names = suspects_of(store).names
-    flags = [names.get(run) for run in runs["run_id"].to_pylist()]
-    return with_standing(store, runs.append_column("suspect", pa.array(flags, pa.string())))
+def _runs(store: Store, catalog: Catalog) -> pa.Table:
+    """Return the runs with derived columns and their suspect flags."""
+    runs, suspect = store.arrow(sql.SELECTABLE), suspects_of(store)
+    return with_derived(runs, catalog, suspect.names)
+
+
+def catalog_stamp(catalog: Catalog) -> Hashable:
+    """Return what changes with a peak or a price."""
+    peaks = tuple((a.id, a.devices, *a.peak_flops_per_s.items()) for a in catalog.accelerators)
+    return hash((peaks, catalog.offers))
 
 
 def sql_result(answer: SqlAnswer) -> SqlResult:

@@ -323,6 +323,7 @@ def scaling_out(result: ScalingOutAnswer, sets: Sequence[ResultSet]) -> ScalingO
         workload=answer.series.runs[0].workload,
         series=answer.series.label,
         driver=answer.driver.label if answer.driver else None,
+        standing=answer.standing,
         hold=answer.hold,
         epochs=answer.question.epochs,
         samples_per_epoch=answer.question.samples_per_epoch,

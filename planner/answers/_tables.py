@@ -120,6 +120,7 @@ def _answer_row(answer: Answer, result: HowLong, suspect: str | None) -> Record:
         "measure_next": total.measure_next if isinstance(total, Refusal) else None,
         "notes": None if isinstance(total, Refusal) else " ".join(total.reasons) or None,
         "result_set": run.result_set,
+        "standing": run.standing,
         "run_id": run.run_id,
         "source": run.source,
         "licence": run.licence,

@@ -22,7 +22,16 @@ from typing import Any, Final
 
 from planner.answers.parameters import JOB
 from planner.capacity import MOST_JOBS, MonthlyJob, Stock
-from planner.core import Parameter, Problem, Text, bare, harmless, parsed, text_of
+from planner.core import (
+    Parameter,
+    Problem,
+    Text,
+    bare,
+    harmless,
+    parsed,
+    sentence_case,
+    text_of,
+)
 
 BY_NAME: Final = MappingProxyType({p.name: p for p in JOB})
 MOST_BYTES: Final = 200_000
@@ -31,8 +40,19 @@ USUAL_RUNS: Final = 4.0
 _OWN: Final = frozenset({"name", "runs", "within", "interruptible", "growth", "accelerators",
                          "workload", "network", "epochs", "total_tokens", "target"})  # fmt: skip
 """Parameters with a field of their own in a `MonthlyJob`."""
+TITLES: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        **{name: sentence_case(name.replace("_", " ")) for name in BY_NAME},
+        "name": "Job", "workload": "Measured workload", "tokens": "Tokens a sample",
+        "accelerators": "GPUs", "runs": "Runs/month", "within": "Within (h)",
+        "interruptible": "Spot", "growth": "Growth (%)",
+    }
+)  # fmt: skip
+"""Heads of columns on the page."""
+_UNIT: Final = re.compile(r"\s*[(\[].*[)\]]\s*$")
 _ALIASES: Final[Mapping[str, str]] = MappingProxyType(
     {
+        **{_UNIT.sub("", title).lower(): name for name, title in TITLES.items()},
         "job": "name", "runs a month": "runs", "runs_a_month": "runs", "runs/month": "runs",
         "finish within": "within", "must finish within": "within", "deadline": "within",
         "within_h": "within", "may be interrupted": "interruptible", "spot": "interruptible",
@@ -43,7 +63,9 @@ _ALIASES: Final[Mapping[str, str]] = MappingProxyType(
 """Other heads of columns, in small letters and without units in brackets."""
 _YES: Final = frozenset({"on", "yes", "y", "true", "1", "x"})
 _NO: Final = frozenset({"off", "no", "n", "false", "0"})
-_UNIT: Final = re.compile(r"\s*[(\[].*[)\]]\s*$")
+_RESULTS: Final = frozenset({"trains", "time_of_a_run", "machine", "accelerator-hours_a_month",
+                             "late", "worst_quarter"})  # fmt: skip
+"""Columns of an answer: its table of jobs is read again without them."""
 _WHAT: Final = ("workload", "network", "params", "flops")
 
 
@@ -186,10 +208,19 @@ def job_text(job: MonthlyJob) -> str:
     return "; ".join(f"{k}={v.replace(';', ',')}" for k, v in cells_of(job).items())
 
 
-def jobs_csv(jobs: Sequence[MonthlyJob]) -> str:
-    """Return the jobs as a CSV file with the columns that they use; `read_jobs` restores it."""
+def jobs_csv(
+    jobs: Sequence[MonthlyJob], results: Sequence[Mapping[str, object]] | None = None
+) -> str:
+    """Return the jobs as a CSV file with the columns that they use; `read_jobs` restores it.
+
+    `results` are rows of the answer about them, whose own columns stand behind.
+    """
     rows = [{name: _cell(text) for name, text in cells_of(j).items()} for j in jobs]
     used = [p.name for p in JOB if any(p.name in r for r in rows)]
+    for row, result in zip(rows, results or (), strict=bool(results)):
+        answered = {k: v for k, v in result.items() if _column(k) in _RESULTS}
+        row |= {k: "" if v is None else _cell(str(v)) for k, v in answered.items()}
+        used += [k for k in answered if k not in used]
     out = io.StringIO()
     writer = csv.DictWriter(out, used, lineterminator="\n")
     writer.writeheader()
@@ -226,7 +257,7 @@ def _head_problems(head: Sequence[str], cells: Sequence[str], row: int = 0) -> l
     problems = [
         _problem(row, cell.strip()[:40], "There is no such column.", _near(name))
         for name, cell in zip(head, cells, strict=True)
-        if name and name not in BY_NAME
+        if name and name not in BY_NAME and name not in _RESULTS
     ]
     problems += [
         _problem(row, name, "The column is there twice.", "Leave one of them out.")
@@ -286,7 +317,7 @@ def _row(
         epochs=values.get("epochs"),
         total_tokens=values.get("total_tokens"),
         target=values.get("target"),
-        more=tuple(more),
+        more=tuple(sorted(more, key=lambda pair: list(BY_NAME).index(pair[0]))),
         accelerators=values.get("accelerators"),
         runs_a_month=values.get("runs", USUAL_RUNS),
         within_h=values.get("within"),

@@ -152,7 +152,8 @@ CAPACITY: Final = (
     Parameter(name="jobs", words="jobs, each a text of its parameters: name=Fine-tune; "
               "network=llama-3-8b; total_tokens=100M; runs=120; within=4; the command also "
               "takes the name of a CSV file", many=MOST_JOBS),
-    Parameter(name="preset", words="a table of example jobs, in place of jobs"),
+    Parameter(name="preset", words="a table of example jobs, where no jobs are given",
+              default="fine-tuning"),
     Parameter(name="owned", words="machines already owned: 2 x a100-sxm-80gb|8 is two of eight "
               "accelerators each", many=MOST_STOCKS),
     Parameter(name="fleet", words="machines to buy or rent: 1 x buy|h100-sxm|8|260000 total, "

@@ -71,6 +71,7 @@ class ProjectionRow(_Record, frozen=True, kw_only=True):
     measure_next: str | None
     notes: str | None
     result_set: str
+    standing: str | None
     run_id: str
     source: str | None
     licence: str | None
@@ -82,6 +83,7 @@ class CurveRow(_Record, frozen=True, kw_only=True):
     curve: str
     points: int
     left_out: int
+    standing: str | None
     asymptotic_throughput: Number | UnsetType | None = UNSET
     asymptotic_throughput_low: Number | UnsetType | None = UNSET
     asymptotic_throughput_high: Number | UnsetType | None = UNSET
@@ -187,6 +189,7 @@ class OptionRow(_Record, frozen=True, kw_only=True):
     refused: str | None
     measure_next: str | None
     run_id: str | None
+    standing: str | None
     price_source: str | None
 
 
@@ -226,6 +229,7 @@ class Choice(_Record, frozen=True, kw_only=True):
     way: str
     price: str
     price_is_stale: bool
+    standing: str | None
     usual: bool
 
 
@@ -241,6 +245,7 @@ class Workload(_Record, frozen=True, kw_only=True):
 
     workload: str
     name: str
+    standing: str | None
     patterns: tuple[Pattern, ...]
 
 
@@ -436,6 +441,7 @@ class ScalingOut(_Record, frozen=True, kw_only=True):
     workload: str
     series: str
     driver: str | None
+    standing: str | None
     hold: str
     epochs: int
     samples_per_epoch: Number | None
@@ -454,6 +460,7 @@ class CapacityJob(_Record, frozen=True, kw_only=True):
 
     job: str
     trains: str
+    standing: str | None
     machine: str | None
     accelerators: int
     runs_a_month: Number
@@ -517,6 +524,19 @@ class CapacityLine(_Record, frozen=True, kw_only=True):
     problem: str | None
 
 
+class CapacityPair(_Record, frozen=True, kw_only=True):
+    """A bought machine beside a rented one like it, and the month from which it has cost less.
+
+    The month is null where the rented one stays cheaper over all years.
+    """
+
+    bought: str
+    rented: str
+    break_even_month: Number | None
+    break_even_month_low: Number | None
+    break_even_month_high: Number | None
+
+
 class CapacityLines(_Record, frozen=True, kw_only=True):
     """Cost lines side by side, and the month from which the first one costs less."""
 
@@ -526,6 +546,7 @@ class CapacityLines(_Record, frozen=True, kw_only=True):
     break_even_month_low: Number | None
     break_even_month_high: Number | None
     lines: tuple[CapacityLine, ...]
+    pairs: tuple[CapacityPair, ...]
 
 
 class CapacityPlan(_Record, frozen=True, kw_only=True):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final
@@ -27,6 +28,7 @@ from planner.capacity._records import (
     Fleet,
     Horizon,
     JobRow,
+    Line,
     MonthRow,
     PlanProgress,
     StockRow,
@@ -38,6 +40,7 @@ from planner.capacity._records import (
 from planner.capacity._search import (
     COMPARING,
     ChosenFleet,
+    Compared,
     alternative,
     cheapest,
     compared_in,
@@ -46,6 +49,8 @@ from planner.capacity._search import (
     late_shares,
     merged,
     purchases,
+    within_a_week,
+    within_limits,
 )
 from planner.capacity._spend import Spend, spend
 from planner.capacity._what_if import breaks_first, influences, measure_next, model_of
@@ -61,10 +66,12 @@ from planner.core import (
     plain,
     plural,
 )
+from planner.core.slugs import BADGE, UNOFFICIAL
 from planner.cost import (
     DOLLARS,
     HOURS_PER_MONTH,
     Display,
+    expected,
     money_ends,
     money_with_interval,
     probability_cheaper,
@@ -76,12 +83,19 @@ EDGES: Final = tuple(float(e) for e in np.geomspace(36.0, 3.6e6, 41))
 """Bins of waiting times, from 36 s to 1,000 h [s]."""
 TIMES: Final = 2.0
 """Factor of a cost from which it is stated as a factor, not in per cent."""
+NEAR_EVEN: Final = (1.0 / 3.0, 2.0 / 3.0)
+"""Chances to be cheaper between which two fleets are too close to call."""
 ALIKE: Final = 0.005
 """Costs that differ by less are about the same: it would be stated as 0 %."""
 SELDOM: Final = 0.01
 """A rented machine that fewer months need is not counted."""
 USUAL_USE: Final = 0.6
 """Utilisation of one machine in the cost lines, where a fleet has no standing machine."""
+_WAYS: Final[tuple[tuple[str, Line, frozenset[Term]], ...]] = (
+    ("Rent only", "rent only", frozenset({"on demand", "spot"})),
+    ("Buy only", "buy only", frozenset({"bought"})),
+)
+_WAY_WORDS: Final = {"rent only": "renting only", "buy only": "buying only"}
 _ACT_OF: Final = {
     "owned": "use", "bought": "buy", "reserved": "reserve", "on demand": "rent", "spot": "rent",
 }  # fmt: skip
@@ -108,10 +122,15 @@ class _Result:
         """Work, cost and late runs of each month."""
         return _months(self)
 
+    @cached_property
+    def course(self) -> Course:
+        """Money over the months of the plan."""
+        return course_of(self.simulated, self.spent, keeps=self.keeps)
+
     @property
     def cost(self) -> Estimate:
-        """The mean cost of a month [USD]."""
-        return quantiles(self.spent.total.mean(axis=0))
+        """The cost of a month [USD]."""
+        return expected(self.spent.total.mean(axis=0))
 
     @property
     def keeps(self) -> bool:
@@ -151,6 +170,8 @@ def plan(
 
     `tell` takes what is being done, for those who wait.
     """
+    patient = [j.name for j in case.jobs if j.within_h is None]
+    case = within_a_week(case) if fleet.find else case
     fast = compared_in(case, tell)
     if fleet.find:
         tell(PlanProgress(words="Comparing fleets", share=0.05,
@@ -161,25 +182,17 @@ def plan(
         fast.say("Simulating the fleet", COMPARING)
     simulated = chosen.simulated or simulate(case, chosen.stocks)
     result = _result(simulated, horizon, display, sought=fleet.find)
-    early = FirstAnswer(fleet=_fleet_words(result), tiles=_tiles(result), keeps=result.keeps)
-    tell(PlanProgress(words="Adding up the costs", share=0.65, chosen=early))
-    course = course_of(simulated, result.spent, keeps=result.keeps)
+    _show(result, tell)
+    taken, others = _with_alternatives(fast, fleet, result)
+    if taken is not result:
+        result, simulated = taken, taken.simulated
+        _show(result, tell)
+    course = result.course
     lines = [line_of("This fleet", "fleet", course, "" if result.keeps else _LATE)]
-    against = None
+    lines += [line_of(o.name, o.kind, o.course, o.problem) for o in others]
     only_rents = result.keeps and not result.standing
-    rents_best = only_rents and fleet.find  # the fleet is the cheapest that only rents
-    if not rents_best and any(m.term not in STANDING for m in case.machines):
-        fast.say("Comparing with renting only", 0.7)
-        rent = alternative(case, fleet, horizon, ("on demand", "spot"), fast)
-        rent_course = rough_course(case, rent)
-        lines.append(line_of("Rent only", "rent only", rent_course, "" if rent.keeps else _LATE))
-        against = rent_course if rent.keeps and not only_rents else None
-    if any(m.term == "bought" for m in case.machines):
-        fast.say("Comparing with buying only", 0.8)
-        buy = alternative(case, fleet, horizon, frozenset[Term]({"bought"}), fast)
-        if buy.stocks or buy.keeps:  # a line without any machine is no alternative
-            buy_course = rough_course(case, buy)
-            lines.append(line_of("Buy only", "buy only", buy_course, _problem(case, fleet, buy)))
+    rent = next((o for o in others if o.kind == "rent only" and o.keeps), None)
+    against = None if rent is None or only_rents else rent.course
     fast.say("Looking for what breaks first", 0.9)
     model = model_of(simulated, _paid_hours(simulated, result.spent), result.cost)
     by_machine = _hours_by_kind(simulated, result.spent)
@@ -189,15 +202,15 @@ def plan(
     return CapacityAnswer(
         sentence=_sentence(result),
         keeps=result.keeps,
-        fleet=early.fleet,
+        fleet=_fleet_words(result),
         late="" if result.keeps else _late_sentence(result),
-        tiles=early.tiles,
+        tiles=_tiles(result),
         chips=_chips(course, against),
         jobs=_jobs(result),
         stocks=_stocks(result),
         months=result.months,
         waiting=_waiting(simulated),
-        breaks=breaks_first(fast, chosen.stocks, horizon, keeps=result.keeps)
+        breaks=breaks_first(fast, simulated.stocks, horizon, keeps=result.keeps)
         if case.jobs
         else None,
         rent_or_buy=by_use(case.machines, by_machine, use, display),
@@ -208,7 +221,7 @@ def plan(
         sensitivity=influences(model),
         measure_next=measure_next(case, model, simulated.stocks, result.cost, display),
         compared=chosen.compared,
-        notes=_notes(result),
+        notes=_notes(result, patient if fleet.find else ()),
         horizon=horizon,
         sources=_sources(result),
     )
@@ -227,16 +240,70 @@ def _first(case: Simulation, fleet: Fleet, horizon: Horizon, display: Display) -
     )
 
 
-def _problem(case: Simulation, fleet: Fleet, buy: ChosenFleet) -> str:
-    """Return why buying only is no answer; "" where it is one."""
+def _show(result: _Result, tell: Tell) -> None:
+    """Tell the fleet of the answer."""
+    chosen = FirstAnswer(fleet=_fleet_words(result), tiles=_tiles(result), keeps=result.keeps)
+    tell(PlanProgress(words="Adding up the costs", share=0.65, chosen=chosen))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Alternative:
+    """Renting only or buying only, with its money."""
+
+    name: str
+    kind: Line
+    keeps: bool
+    course: Course
+    problem: str
+
+
+def _with_alternatives(
+    fast: Compared, fleet: Fleet, result: _Result
+) -> tuple[_Result, list[_Alternative]]:
+    """Return the fleet of the answer, and renting only and buying only beside it.
+
+    One of both that is in time within the limits is the answer where it costs less: the search
+    compares on few months, and a difference of one per cent may turn round in all of them.
+    """
+    case, others = fast.full, []
+    for name, kind, terms in _WAYS:
+        only_rents = result.keeps and not result.standing
+        if not any(m.term in terms for m in case.machines) or (
+            kind == "rent only" and only_rents and fleet.find  # it is the cheapest that only rents
+        ):
+            continue
+        fast.say(Text("Comparing with {way}", way=_WAY_WORDS[kind]), 0.7)
+        other = alternative(case, fleet, result.horizon, terms, fast)
+        if not other.stocks and not other.keeps:  # no alternative
+            continue
+        problem = _problem(case, fleet, other)
+        course, keeps = rough_course(case, other), other.keeps
+        if fleet.find and not problem and _costs_less(course, result):
+            simulated = simulate(case, other.stocks)
+            full = _result(simulated, result.horizon, result.display, sought=True)
+            course, keeps, problem = full.course, full.keeps, "" if full.keeps else _LATE
+            if keeps and _costs_less(course, result):
+                result = full
+                continue
+        others.append(
+            _Alternative(name=name, kind=kind, keeps=keeps, course=course, problem=problem)
+        )
+    return result, others
+
+
+def _costs_less(course: Course, than: _Result) -> bool:
+    """Return whether the expected cost is smaller, or the other fleet is late."""
+    return not than.keeps or float(course.total.mean()) < float(than.course.total.mean())
+
+
+def _problem(case: Simulation, fleet: Fleet, other: ChosenFleet) -> str:
+    """Return why renting or buying only is no answer; "" where it is one."""
     limit = fleet.purchases_usd
-    if not buy.keeps:
+    if not other.keeps:
         return _LATE
-    return (
-        "above the purchase limit"
-        if limit is not None and purchases(case, buy.stocks) > limit
-        else ""
-    )
+    if limit is not None and purchases(case, other.stocks) > limit:
+        return "above the purchase limit"
+    return "" if within_limits(case, fleet, other.stocks) else "more machines than allowed"
 
 
 def _result(simulated: Simulated, horizon: Horizon, display: Display, *, sought: bool) -> _Result:
@@ -317,9 +384,12 @@ def _fleet_words(result: _Result) -> str:
         return Text("No fleet within these limits meets the deadlines")
     if not counts:
         return Text("No machine")
-    return joined(", ", [
+    words = joined(", ", [
         _machines_words(*key, n, first=k == 0) for k, (key, n) in enumerate(counts.items())
     ])  # fmt: skip
+    if not any(row.standing for row in _jobs(result)):
+        return words
+    return Text("{fleet} ({standing} times)", fleet=words, standing=UNOFFICIAL)
 
 
 def _machines_words(act: str, hardware: str, n: int, *, first: bool) -> Text:
@@ -373,31 +443,33 @@ def _late_number(share: float) -> str:
 
 
 def _chips(course: Course, rent: Course | None) -> tuple[str, ...]:
-    """Return how likely the fleet is cheaper than renting only, and by how much."""
+    """Return how likely the fleet is cheaper than renting only, and its expected cost beside it."""
     if rent is None:
         return ()
     chance = probability_cheaper(course.total, rent.total)
-    # the median of the ratios and not the ratio of the medians: below 1 where the chance is > 50 %
-    ratios = np.divide(course.total, rent.total, out=np.full_like(rent.total, np.inf),
-                       where=rent.total > 0.0)  # fmt: skip
-    ratio = float(np.median(ratios))
-    likely_cheaper = Text("{chance} likely cheaper than renting only", chance=percent(chance))
-    if ratio >= TIMES:
-        return (likely_cheaper, Text("{ratio} x the cost of renting only", ratio=plain(ratio, 2)))
-    way = "below" if ratio <= 1.0 else "above"
-    if abs(1.0 - ratio) < ALIKE:
-        return (likely_cheaper, Text("about the cost of renting only"))
-    return (
-        likely_cheaper,
-        Text("{saved} {way} renting only", saved=percent(abs(1.0 - ratio)), way=way),
+    likely_cheaper = (
+        Text("too close to call with renting only")
+        if NEAR_EVEN[0] <= chance <= NEAR_EVEN[1]
+        else Text("{chance} likely cheaper than renting only", chance=percent(chance))
     )
+    renting = float(rent.total.mean())
+    ratio = float(course.total.mean()) / renting if renting > 0.0 else np.inf
+    if ratio >= TIMES:
+        beside = Text("{ratio} x the expected cost of renting only", ratio=plain(ratio, 2))
+    elif abs(1.0 - ratio) < ALIKE:
+        beside = Text("about the expected cost of renting only")
+    else:
+        way = "below" if ratio <= 1.0 else "above"
+        saved = percent(abs(1.0 - ratio))
+        beside = Text("expected cost {saved} {way} renting only", saved=saved, way=way)
+    return (likely_cheaper, beside)
 
 
 def _tiles(result: _Result) -> tuple[CapacityTile, ...]:
     display, horizon = result.display, result.horizon
     cost = result.cost
     value = money_ends(cost, display)[0]
-    whole = quantiles(result.spent.total.mean(axis=0) * result.simulated.case.months)
+    whole = expected(result.spent.total.mean(axis=0) * result.simulated.case.months)
     total = money_with_interval(whole, display)
     used, limit = result.spent.utilisation, 100.0 * (1.0 - horizon.probability)
     months = [m for m in result.months if m.utilisation is not None]
@@ -430,7 +502,7 @@ def _tiles(result: _Result) -> tuple[CapacityTile, ...]:
             title="Utilisation of own machines",
             text="–" if used is None else f"{100.0 * used:.0f}",
             unit="" if used is None else "%",
-            note=ends,
+            note="no own machines" if used is None else ends,
             value=None if used is None else 100.0 * used,
         ),
         CapacityTile(
@@ -455,8 +527,11 @@ def _bought_words(result: _Result) -> str:
     return ", ".join(f"{n} {term}" for term, n in counts.items())
 
 
-def _notes(result: _Result) -> tuple[str, ...]:
-    """Return what is assumed, and what is special about this answer."""
+def _notes(result: _Result, patient: Sequence[str]) -> tuple[str, ...]:
+    """Return what is assumed, and what is special about this answer.
+
+    `patient` are the jobs that were planned within a week, as they state no deadline.
+    """
     case = result.simulated.case
     spots = [m for m in case.machines if m.term == "spot" and m.rental is not None]
     notes = [
@@ -473,6 +548,14 @@ def _notes(result: _Result) -> tuple[str, ...]:
         notes.append(
             Text(
                 "Spot machines are interrupted {often:g} times an hour: an assumption.", often=often
+            )
+        )
+    if patient:
+        notes.append(
+            Text(
+                "Without a deadline: {jobs}. A fleet is planned to end them within a week, or "
+                "twice their longest time.",
+                jobs=", ".join(patient),
             )
         )
     stale = [m.label for m in case.machines if m.stale]
@@ -502,13 +585,15 @@ def _jobs(result: _Result) -> tuple[JobRow, ...]:
         place = int(done[j].argmax()) if done[j].size and done[j].any() else None
         name = _any_machine(case, j) if place is None else simulated.stocks[place].machine
         time = None if name is None else case.times.get((job.name, name))
+        standing = None if time is None else time.standing
         refused = Refusal(reason="No machine of the fleet can run it.", measure_next="")
         hours: Estimate | Refusal = refused
         if time is not None and time.work_s is not None:
             hours = quantiles(time.work_s / HOUR_S * time.accelerators * job.runs_a_month)
         rows.append(JobRow(
             job=job.name,
-            words=job.network or job.workload,
+            words=f"{job.network or job.workload}{BADGE if standing else ''}",
+            standing=standing,
             time=refused if time is None else time.time,
             machine="" if name is None or place is None else _label(case, name),
             accelerators=0 if time is None else time.accelerators,
@@ -538,14 +623,13 @@ def _stocks(result: _Result) -> tuple[StockRow, ...]:
         standing = machine.term in STANDING
         if not standing and not result.used[n]:
             continue
-        cost = (result.spent.running[n] + result.spent.capital[n]).mean(axis=0)
         there = float(result.spent.there[n].sum()) * HOURS_PER_MONTH
         share = float(result.spent.busy[n].mean(axis=1).sum()) / there if there else None
         rows.append(StockRow(
             machine=machine, count=stock.count if standing else int(result.used[n]),
             used=int(result.used[n]), from_month=stock.from_month,
-            cost_a_month=float(np.median(cost)),
-            hours_a_month=float(np.median(result.spent.hours[n].mean(axis=0))),
+            cost_a_month=float((result.spent.running[n] + result.spent.capital[n]).mean()),
+            hours_a_month=float(result.spent.hours[n].mean()),
             utilisation=share if standing else None,
         ))  # fmt: skip
     return tuple(rows)
@@ -571,7 +655,7 @@ def _months(result: _Result) -> tuple[MonthRow, ...]:
             month=int(month) + 1, busy={k: v / unit for k, v in hours.items()}, hours=hours,
             utilisation=float(busy[standing, m].sum()) / unit if there else None,
             late=float(late[m] / runs[m]) if runs[m] else None,
-            cost=quantiles(spent.total[m]),
+            cost=expected(spent.total[m]),
         ))  # fmt: skip
     return tuple(rows)
 

@@ -23,6 +23,7 @@ from planner.capacity._records import (
     HourCurve,
     Line,
     Machine,
+    MachinePair,
     RentOrBuyByUse,
 )
 from planner.capacity._search import FEW_RUNS, ChosenFleet
@@ -31,6 +32,7 @@ from planner.capacity._spend import (
     Spend,
     bought_at,
     energy_of,
+    monthly_capital,
     months_paid,
     spend,
     value_left,
@@ -47,6 +49,7 @@ from planner.cost import (
     cost_per_busy_hour,
     draw_record,
     energy_kwh,
+    expected,
     idle_energy_per_hour,
     likely,
     money,
@@ -101,7 +104,8 @@ def rough_course(case: Simulation, chosen: ChosenFleet) -> Course:
 
 def line_of(name: str, kind: Line | Literal["machine"], course: Course, problem: str) -> CostLine:
     """Return a line with its 90 % interval."""
-    low, middle, high = np.quantile(course.spent, (0.05, 0.5, 0.95), axis=1)
+    spent = expected(course.spent)
+    low, middle, high = (np.atleast_1d(end) for end in (spent.low, spent.value, spent.high))
     return CostLine(
         name=name,
         kind=kind,
@@ -109,8 +113,8 @@ def line_of(name: str, kind: Line | Literal["machine"], course: Course, problem:
         usd=tuple(map(float, middle)),
         low=tuple(map(float, low)),
         high=tuple(map(float, high)),
-        resale=float(np.median(course.left)),
-        net=float(np.median(course.spent[-1] - course.left)),
+        resale=float(np.mean(course.left)),
+        net=float(np.mean(course.total)),
         energy_kwh=course.energy_kwh,
         co2_kg=course.co2_kg,
         problem=problem,
@@ -120,9 +124,28 @@ def line_of(name: str, kind: Line | Literal["machine"], course: Course, problem:
 def crossing(first: Floats, other: Floats) -> Estimate | Refusal:
     """Return the month from which the first line stays at or below the other one.
 
+    The value is where the expected lines cross, as they are drawn; the ends are of all scenarios.
+
     Args:
         first: money spent, shape (months + 1, scenarios) [USD].
         other: the same of the alternative.
+    """
+    first, other = np.broadcast_arrays(first, other)
+    mean = float(_crossed(first.mean(axis=1)[:, None], other.mean(axis=1)[:, None])[0])
+    if np.isfinite(mean):
+        every = quantiles(_crossed(first, other))
+        return replace(every, value=mean, low=min(float(every.low), mean),
+                       high=max(float(every.high), mean))  # fmt: skip
+    return Refusal(
+        reason=Text("Renting only stays cheaper for all {months} months.", months=len(first) - 1),
+        measure_next="Plan more months, or more runs.",
+    )
+
+
+def _crossed(first: Floats, other: Floats) -> Floats:
+    """Return the month from which the first stays at or below the other, shape (scenarios,).
+
+    Infinite where it does not.
     """
     above = first > other * (1.0 + 1e-12)
     months = len(first) - 1
@@ -134,14 +157,7 @@ def crossing(first: Floats, other: Floats) -> Estimate | Refusal:
     rows = np.arange(first.shape[1])
     gap, next_gap = (first - other)[at, rows], (first - other)[at + 1, rows]
     part = np.divide(gap, gap - next_gap, out=np.ones(len(rows)), where=gap > next_gap)
-    month = np.where(above.any(axis=0) & ~above[-1], at + part, month)
-    estimate = quantiles(month)
-    if np.isfinite(float(estimate.value)):
-        return estimate
-    return Refusal(
-        reason=Text("Renting only stays cheaper for all {months} months.", months=months),
-        measure_next="Plan more months, or more runs.",
-    )
+    return np.where(above.any(axis=0) & ~above[-1], at + part, month)
 
 
 def compared_lines(
@@ -164,7 +180,7 @@ def compared_lines(
     if isinstance(even, Refusal) and own.net < rented.net:
         worth = money(own.resale, display)
         sentence = Text(
-            "The fleet costs less than renting only with its resale value of {worth}.", worth=worth
+            "With its resale value of {worth}, the fleet costs less than renting only.", worth=worth
         )
     return CostLines(title="Cost over the plan", lines=tuple(lines), break_even=even,
                      sentence=sentence)  # fmt: skip
@@ -259,6 +275,7 @@ def side_by_side(
     bought = [m for m in machines if m.term == "bought" and m.owned is not None]
     lines: list[CostLine] = []
     best: tuple[float, Estimate | Refusal, CostLine, CostLine] | None = None
+    pairs: list[MachinePair] = []
     shown: set[str] = set()
     for machine in bought:
         rivals = [m for m in _alike(machines, machine) if m.rental is not None]
@@ -271,9 +288,10 @@ def side_by_side(
             if rival.id not in shown:
                 lines.append(other_line)
                 shown.add(rival.id)
+            even = crossing(course.spent, other.spent)
+            pairs.append(MachinePair(bought=machine.label, rented=rival.label, break_even=even))
             if rival.term != "on demand":
                 continue
-            even = crossing(course.spent, other.spent)
             place = even.value if isinstance(even, Estimate) else np.inf
             if best is None or float(place) < best[0]:
                 best = float(place), even, own_line, other_line
@@ -286,7 +304,8 @@ def side_by_side(
     )
     if best is None:
         none = Refusal(reason="No machine here can be bought and rented.", measure_next="")
-        return CostLines(title=title, lines=tuple(lines), break_even=none, sentence=none.reason)
+        return CostLines(title=title, lines=tuple(lines), break_even=none, sentence=none.reason,
+                         pairs=tuple(pairs), utilisation=utilisation)  # fmt: skip
     _, even, bought_line, rented_line = best
     bought_name, rented_name = bought_line.name, rented_line.name
     if isinstance(even, Estimate):
@@ -298,7 +317,7 @@ def side_by_side(
         )
     elif bought_line.net < rented_line.net:
         sentence = Text(
-            "{bought} costs less than {rented} only with its resale value of {amount}.",
+            "With its resale value of {amount}, {bought} costs less than {rented}.",
             bought=bought_name,
             rented=rented_name,
             amount=money(bought_line.resale, display),
@@ -308,7 +327,8 @@ def side_by_side(
             "{rented} stays cheaper for {months} months.", rented=rented_name, months=months
         )
     return CostLines(title=title, lines=tuple(lines), break_even=even, sentence=sentence,
-                     named=(bought_line.name, rented_line.name))  # fmt: skip
+                     named=(bought_line.name, rented_line.name), pairs=tuple(pairs),
+                     utilisation=utilisation)  # fmt: skip
 
 
 def _own_course(machine: Machine, months: int, utilisation: float) -> Course:
@@ -332,7 +352,9 @@ def _own_course(machine: Machine, months: int, utilisation: float) -> Course:
     kwh = float(energy_kwh(owned, busy * hours) + energy_kwh(waiting, idle * hours))
     grid = owned.kg_co2_per_kwh
     carbon = None if grid is None else kwh * float(likely(grid))
-    return Course(spent=spent, left=left, total=spent[-1] - left, energy_kwh=kwh, co2_kg=carbon,
+    lived = replace(drawn, life_years=likely(owned.life_years), residual_share=sold)
+    total = months * (monthly_capital(lived, months) + each)
+    return Course(spent=spent, left=left, total=total, energy_kwh=kwh, co2_kg=carbon,
                   keeps=True)  # fmt: skip
 
 

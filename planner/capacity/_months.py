@@ -64,12 +64,14 @@ class RunTime:
     time: as Compare hardware gives it, with the start of a rented machine [s].
     accelerators: that a run uses there.
     measure_next: the measurement that narrows it; "" without one.
+    standing: "unofficial" where the time rests on unofficial runs.
     """
 
     time: Estimate | Refusal
     work_s: Floats | None = None
     accelerators: int = 1
     measure_next: str = ""
+    standing: str | None = None
 
 
 Times = Mapping[tuple[str, str], RunTime]

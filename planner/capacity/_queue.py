@@ -110,7 +110,7 @@ class Served:
     hours: from start to end, 0 without a machine [h].
     used_h: hours that the machine is in use for this run and for no earlier one [h].
     machine: its number, `NONE` without one.
-    late: whether it ends too late.
+    late: whether it ends too late, or never starts.
     """
 
     wait_h: Floats
@@ -159,10 +159,9 @@ def serve(load: Load, yard: Yard, work: JobWork) -> Served:
     """Return start, duration and machine of every run."""
     shape = load.arrival_h.shape
     if not yard.kind.size:
-        late = load.real & np.isfinite(work.within_h[load.job])
         wait = np.where(load.real, np.inf, np.nan)
         return Served(wait_h=wait, hours=np.zeros(shape), used_h=np.zeros(shape),
-                      machine=np.full(shape, NONE, dtype=np.intp), late=late)  # fmt: skip
+                      machine=np.full(shape, NONE, dtype=np.intp), late=load.real)  # fmt: skip
     served = Served(
         wait_h=np.empty(shape), hours=np.empty(shape), used_h=np.empty(shape),
         machine=np.empty(shape, dtype=np.intp), late=np.empty(shape, dtype=np.bool_),
@@ -171,11 +170,11 @@ def serve(load: Load, yard: Yard, work: JobWork) -> Served:
     run_all = _whole_machines if int(yard.slots.max()) == 1 else _parts_of_machines
     with np.errstate(invalid="ignore"):  # padding waits from infinity to infinity
         run_all(load, yard, work, served)
+        here = load.real & np.isfinite(served.hours) & np.isfinite(served.wait_h)
         np.subtract(served.wait_h, load.arrival_h, out=served.wait_h)
         served.late[:] = load.real & ~(
             served.wait_h + served.hours <= work.within_h[load.job] * _ROUNDING
         )
-    here = load.real & np.isfinite(served.hours)
     served.late[:] |= load.real & ~here
     served.wait_h[:] = np.where(here, served.wait_h, np.where(load.real, np.inf, np.nan))
     for of_run, nothing in ((served.hours, 0.0), (served.used_h, 0.0), (served.machine, NONE)):

@@ -1,7 +1,7 @@
 """A month of jobs, the machines that do it, and the answer, as frozen records.
 
 Money is in US dollars without tax, times in seconds unless a name says hours, shares from 0 to 1.
-`Estimate`s are medians with 90 % intervals.
+`Estimate`s of money are expected values, others medians, with 90 % intervals.
 """
 
 from __future__ import annotations
@@ -236,6 +236,7 @@ class JobRow:
 
     job: str
     words: str
+    standing: str | None
     time: Estimate | Refusal
     machine: str
     accelerators: int
@@ -253,8 +254,7 @@ class StockRow:
     """Machines of the answer.
 
     count: machines, or the most rented at the same time; `used` is the most that were busy.
-    cost_a_month, hours_a_month: mean over the horizon, median of the scenarios as that of the fleet
-        [USD/month, h/month].
+    cost_a_month, hours_a_month: expected; costs add up to that of the fleet [USD/month, h/month].
     utilisation: busy share of its hours; None of machines rented by the hour.
     """
 
@@ -357,10 +357,10 @@ class RentOrBuyByUse:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CostLine:
-    """Money spent until the end of each month, from 0 to the horizon [USD].
+    """Expected money spent until the end of each month, from 0 to the horizon [USD].
 
     resale: value of what is bought, at the end [USD]; it is not in the line.
-    net: the last point less that value [USD].
+    net: the cost of the plan: spent with interest, less that value [USD].
     energy_kwh, co2_kg: of own machines over the horizon; CO2 None where the grid is unknown.
     problem: why this line is not an answer, as "above the purchase limit"; "" otherwise.
     """
@@ -379,11 +379,22 @@ class CostLine:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class MachinePair:
+    """A bought machine beside a rented one like it: the month from which it has cost less."""
+
+    bought: str
+    rented: str
+    break_even: Estimate | Refusal
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CostLines:
     """Lines side by side, with the month from which the first one is cheaper than renting.
 
     break_even: months with interval; a refusal where it is not within the horizon.
     named: names of the lines in the sentence.
+    pairs: of one machine over years, each bought one beside each rented one like it.
+    utilisation: of one machine over years [share].
     """
 
     title: str
@@ -391,6 +402,8 @@ class CostLines:
     break_even: Estimate | Refusal
     sentence: str
     named: tuple[str, ...] = ()
+    pairs: tuple[MachinePair, ...] = ()
+    utilisation: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -94,6 +94,7 @@ PERIOD: Final = 6
 """Months between two dates at which machines may be added."""
 FEW_SCENARIOS: Final = 8
 """Scenarios of a fleet that is only compared with others."""
+WEEK_H: Final = 168.0
 MOST_ROUNDS: Final = 12
 FEW_RUNS: Final = 240.0
 """Mean runs of a month of a fleet that is only compared."""
@@ -673,6 +674,24 @@ def _allowed(
     paid = purchases(case, stocks)
     within = all(counts[m] <= most for m, most in limits.items() if m in counts)
     return within and (fleet.purchases_usd is None or paid <= fleet.purchases_usd)
+
+
+def within_a_week(case: Simulation) -> Simulation:
+    """Return the case with a limit for jobs without one, or their queue could grow for ever.
+
+    A week, or twice the longest time on the machine that is quickest.
+    """
+    longest = case.hours.min(axis=0, initial=np.inf).max(axis=1, initial=0.0)
+    jobs = [
+        replace(job, within_h=max(WEEK_H, 2.0 * float(hours))) if job.within_h is None else job
+        for job, hours in zip(case.jobs, longest, strict=True)
+    ]
+    return replace(case, jobs=tuple(jobs))
+
+
+def within_limits(case: Simulation, fleet: Fleet, stocks: Sequence[Stock]) -> bool:
+    """Return whether a fleet keeps all limits of the question."""
+    return _allowed(case, stocks, _limits(case, fleet, ()), fleet)
 
 
 def purchases(case: Simulation, stocks: Sequence[Stock]) -> float:

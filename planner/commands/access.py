@@ -17,6 +17,7 @@ from typing import Final
 
 from planner.commands import words
 from planner.core import Text
+from planner.core.slugs import UNOFFICIAL
 from planner.store import Folder, folders_from_environment
 from planner.store.disk.access import group_problem, stamp_text
 from planner.store.disk.audit import (
@@ -220,7 +221,7 @@ __all__ = [
 ]
 
 
-_HEAD: Final = ("Id", "Name", "Owner", "Adds to", "Reads groups", "Created", "State")
+_HEAD: Final = ("Id", "Name", "Owner", "Adds to", "New sets", "Reads groups", "Created", "State")
 
 
 def add_token(parser: argparse.ArgumentParser) -> None:
@@ -234,6 +235,8 @@ def add_token(parser: argparse.ArgumentParser) -> None:
                       help="group whose sets it may read; with --set any, add to")  # fmt: skip
     made.add_argument("--owner", default="", metavar="ADDRESS",
                       help="who answers for it; useless once blocked in roles.toml")  # fmt: skip
+    made.add_argument("--official", action="store_true",
+                      help="sets that it makes are not marked as unofficial")  # fmt: skip
     made.add_argument("--days", type=float, help="until it expires (default: never)")
     actions.add_parser("list", help="list all tokens, without their secrets")
     gone = actions.add_parser("revoke", help="make a token useless at once")
@@ -264,7 +267,7 @@ def run_token(options: argparse.Namespace) -> int:
         recorded("make a token", options.name)
         token = TOKENS.create(
             folder, days=options.days, name=options.name, sets=sets, groups=options.groups,
-            owner=options.owner.lower(),
+            owner=options.owner.lower(), official=options.official,
         )  # fmt: skip
         _bind(folder, token)
         sys.stdout.write(f"{token}\n")
@@ -292,6 +295,8 @@ def _bind(folder: Path, secret: str) -> None:
 def _token_cells(token: Token) -> list[str]:
     sets = ", ".join("any" if s == ANY_SET else s for s in token.sets)
     groups = ", ".join(token.groups)
+    made = "official" if token.official else UNOFFICIAL
     return [
-        token.id, token.name, token.owner, sets, groups, day(token.created_at), state_of(token)
+        token.id, token.name, token.owner, sets, made, groups, day(token.created_at),
+        state_of(token),
     ]  # fmt: skip

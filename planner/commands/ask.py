@@ -39,7 +39,7 @@ from planner.core import (
     texts_of_link,
     with_ends,
 )
-from planner.core.slugs import slugs
+from planner.core.slugs import BADGE, slugs
 from planner.cost import Display, money_with_interval
 from planner.epochs import HowLong, basis_in_words
 from planner.job import Goal
@@ -80,7 +80,11 @@ def _workloads(store: Store, only: Container[str] | None) -> list[list[str]]:
     about = queries.about_workloads(store)
     named = sorted(slugs(queries.workloads(store)).items(), key=lambda n: not about[n[1]].is_own)
     names = [(short, name) for short, name in named if only is None or name in only]
-    return [[s, name, ", ".join(slugs(queries.patterns(store, name)))] for s, name in names]
+    badge = {name: BADGE if of.is_unofficial else "" for name, of in about.items()}
+    return [
+        [s, f"{name}{badge[name]}", ", ".join(slugs(queries.patterns(store, name)))]
+        for s, name in names
+    ]
 
 
 NOTHING_LEFT: Final = (

@@ -89,6 +89,8 @@ def _print(answer: CapacityAnswer, display: Display) -> None:
     print_records(tables.waiting_rows(answer), "Waiting times")
     if answer.costs is not None:
         print_records(tables.line_rows(answer.costs, display), answer.costs.title)
+    if answer.side_by_side is not None and answer.side_by_side.pairs:
+        print_records(tables.pair_rows(answer.side_by_side), answer.side_by_side.title)
     print_answer(["", *_sentences(answer)])
 
 

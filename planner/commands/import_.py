@@ -11,7 +11,17 @@ from planner.commands import words
 from planner.commands.access import recorded
 from planner.core import Text, paragraph
 from planner.core.slugs import folder_slug
-from planner.importers import SOURCES, SourceError, Stated, commit, fact, files_from, header, read
+from planner.importers import (
+    SOURCES,
+    SourceError,
+    Stated,
+    commit,
+    fact,
+    files_from,
+    header,
+    read,
+    with_terms,
+)
 from planner.runs import RecordError
 from planner.store import CommitError, folders_from_environment
 from planner.store.disk.mirrors import named, results_folder
@@ -33,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--option", action="append", default=[], metavar="NAME=VALUE",
                         help="of the source, see --list")  # fmt: skip
     parser.add_argument("--title", help="of a new set")
-    parser.add_argument("--licence", help="terms of the numbers")
+    parser.add_argument("--licence", help="terms of the numbers, where the file states none")
     parser.add_argument("--citation", default="", help="how to cite them")
     parser.add_argument("--source-url", default="", help="where they can be read")
     parser.add_argument("--dry-run", action="store_true", help="read and check, write nothing")
@@ -57,7 +67,6 @@ def run_import(options: argparse.Namespace) -> int:
             ("SOURCE", options.source),
             ("PATH", options.path),
             ("--set NAME", options.set),
-            ("--licence TEXT", options.licence),
         )
         if not value
     ]
@@ -69,10 +78,11 @@ def run_import(options: argparse.Namespace) -> int:
         source = SOURCES.get(options.source, SOURCES["template"])
         files = files_from(options.path, source)
         rows = read(options.source, files, Stated(facts=facts, options=options_of), options.set)
-        terms = {"licence": options.licence}
-        address = options.source_url or source.url
-        terms |= {"source_url": address} if address else {}
-        rows = [{**terms, **row} for row in rows]
+        given = {"licence": options.licence, "source_url": options.source_url or source.url}
+        rows = with_terms(rows, {n: text for n, text in given.items() if text}, files.name)
+        if any(not row.get("licence") for row in rows):
+            words.note("- --licence TEXT is missing: the file states none.")
+            return words.WRONG_WORDS
         return _commit(options, rows)
     except (SourceError, RecordError, CommitError) as error:
         words.note(str(error))
@@ -117,7 +127,6 @@ def _commit(options: argparse.Namespace, rows: Sequence[dict[str, Any]]) -> int:
     about = {
         "title": options.title or f"{source.title}: {options.path.name}",
         "basis": source.basis,
-        "licence": options.licence,
         "source": Text(
             "Imported from {path} ({title})", path=options.path.name, title=source.title
         ),

@@ -7,13 +7,13 @@ from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import Final
-from urllib.parse import parse_qs, urlsplit, urlunsplit
+from urllib.parse import urlsplit, urlunsplit
 
 from planner.answers import CompareAnswer
 from planner.answers.comparison import option_rows
 from planner.commands import words
 from planner.commands.ask import compare_answer
-from planner.core import Text, csv_text
+from planner.core import Text, csv_text, texts_of_link
 from planner.report import MOST_LOGO_BYTES, Letterhead, compare_page, public_url, with_base
 from planner.store.disk.files import write_whole
 from planner.store.export import records_file
@@ -99,10 +99,15 @@ def _page(answer: CompareAnswer, arguments: argparse.Namespace, begins: datetime
                 text=arguments.text,
                 logo=logo,
             ),
-            by_use=parse_qs(urlsplit(arguments.link or "").query).get("chart", [])[:1] == ["use"],
+            by_use=_by_use(arguments.link),
         )
     except ValueError as error:
         raise words.WrongWordsError(f"--logo: {error}") from None
+
+
+def _by_use(link: str | None) -> bool:
+    """Whether the link's chart is that of costs by use."""
+    return link is not None and texts_of_link(link)[1].get("chart", [])[:1] == ["use"]
 
 
 def _logo(path: Path) -> bytes:

@@ -113,12 +113,12 @@ def add_sql(parser: argparse.ArgumentParser) -> None:
 
 def run_sql(arguments: argparse.Namespace) -> int:
     """Print the rows of a statement; return the exit code."""
-    store = words.open_store(arguments)
+    store, catalog = words.open_store(arguments), words.open_catalog(arguments)
     question = words.texts_of(arguments, [p.name for p in parameters.SQL])
     if arguments.statement is not None:
         question["sql"] = [*question.get("sql", []), arguments.statement]
     question = {"sql": question.get("sql", [])}  # a link of Explore has its chart as well
-    answer = sql_answered(store, question)
+    answer = sql_answered(store, catalog, question)
     words.refuse((*arguments.strange, *answer.problems))
     if arguments.json:
         words.print_json(plain(sql_result(answer)))

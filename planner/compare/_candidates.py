@@ -26,7 +26,7 @@ from planner.catalog import Accelerator, Catalog, Offer, accelerator_named, is_s
 from planner.compare._assumptions import Assumptions, machine_of, rental_of
 from planner.compare._shortlist import price_of_peak, usual
 from planner.compare.comparison import labels_with_price, price_of_one
-from planner.core import NEXT_TO_NOTHING, Refusal, Text, paragraph, plural, slug
+from planner.core import NEXT_TO_NOTHING, Refusal, Text, joined, paragraph, plural, slug
 from planner.core.slugs import slugs
 from planner.cost import reference_rates
 from planner.epochs import Option as MeasuredRun
@@ -498,7 +498,7 @@ def _rented(
     terms = "" if offer.terms == "on demand" else offer.terms
     years = offer.committed_years
     paid = (
-        plural(years, ", paid all month for {count} year", ", paid all month for {count} years")
+        plural(years, "paid all month for {count} year", "paid all month for {count} years")
         if years
         else ""
     )
@@ -515,7 +515,7 @@ def _rented(
         run=_measured_there(hardware, best),
         offer=offer,
         rental=rental_of(price, shop.assumed, uncertainty, offer),
-        amount=f"{price:,.2f} USD/h{each}{quoted_in}{paid}, {offer.as_of:%b %Y}",
+        amount=joined(", ", (f"{price:,.2f} USD/h{each}{quoted_in}", paid, f"{offer.as_of:%b %Y}")),
         stale=stale,
         source=offer.source_url,
     )
@@ -631,12 +631,14 @@ def _hardware(accelerator: Accelerator, count: int, nodes: int = 1) -> Hardware:
 
 
 def _measured_there(hardware: Hardware, best: Best) -> MeasuredRun | None:
-    """Return the best run on the same accelerators and count; None without one."""
-    for there, run in best.values():
-        same = there.accelerator is not None and there.accelerator == hardware.accelerator
-        if same and there.count == hardware.count and there.nodes == hardware.nodes:
-            return run
-    return None
+    """Return the best run on the same accelerators and count, a checked one first; None without."""
+    runs = [
+        run
+        for there, run in best.values()
+        if there.accelerator is not None and there.accelerator == hardware.accelerator
+        and there.count == hardware.count and there.nodes == hardware.nodes
+    ]  # fmt: skip
+    return min(runs, key=lambda option: option.run.standing or "", default=None)
 
 
 CLUSTERS: Final = 3

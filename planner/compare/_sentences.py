@@ -27,6 +27,7 @@ from planner.core import (
     Text,
     about,
     between,
+    joined,
     paragraph,
     percent,
     plain,
@@ -591,30 +592,33 @@ def _pays_off(use: Estimate, runs: Estimate | Refusal) -> str:
     above = f"even {share}" if float(use.value) < _TINY else f"above {share}"
     never = float(use.high) > 1.0 or (isinstance(runs, Estimate) and float(runs.high) == math.inf)
     if not never:
-        more = (
-            Text(", {count} runs a month", count=_count(runs)) if isinstance(runs, Estimate) else ""
+        between = _between(use)
+        pays = (
+            Text("pays off {above} utilisation ({between})", above=above, between=between)
+            if between
+            else Text("pays off {above} utilisation", above=above)
         )
-        return Text(
-            "pays off {above} utilisation{between}{more}",
-            above=above,
-            between=_between(use),
-            more=more,
-        )
+        return joined(", ", (pays, _a_month(_count(runs)) if isinstance(runs, Estimate) else ""))
     lows = [] if float(use.low) < _TINY else [_share(use.low)]
-    count = ""
+    often = ""
     if isinstance(runs, Estimate):
-        count = Text(", {number} runs a month", number=number(float(runs.value)))
+        often = _a_month(number(float(runs.value)))
         lows += [f"{number(float(runs.low))} runs"] if float(runs.low) > 0.0 else []
     span = Text("from {lows} to never", lows=" or ".join(lows)) if lows else "or never"
-    return Text("pays off {above} utilisation{count} ({span})", above=above, count=count, span=span)
+    pays = joined(", ", (Text("pays off {above} utilisation", above=above), often))
+    return Text("{pays} ({span})", pays=pays, span=span)
+
+
+def _a_month(runs: str) -> Text:
+    return Text("{runs} runs a month", runs=runs)
 
 
 def _between(use: Estimate) -> str:
-    """Return ' (40 % to 60 %)', ' (at most 2 %)' for a tiny low end; "" for a narrow interval."""
+    """Return '40 % to 60 %', 'at most 2 %' for a tiny low end; "" for a narrow interval."""
     low, high = _share(use.low), _share(use.high)
     if low == high or (float(use.low) < _TINY and high == _share(use.value)):
         return ""
-    return Text(" (at most {high})", high=high) if float(use.low) < _TINY else f" ({low} to {high})"
+    return Text("at most {high}", high=high) if float(use.low) < _TINY else f"{low} to {high}"
 
 
 def _paid_back(pair: RentOrBuy) -> str:
@@ -623,16 +627,19 @@ def _paid_back(pair: RentOrBuy) -> str:
     if isinstance(months, Refusal) or float(months.value) > 0.5 or months.reasons:
         return pays_back(pair)
     runs, high = pair.requested_per_month, float(months.high)
-    level = percent(months.level)
-    most = (
-        Text(" ({level}: at most {high:,.0f} months)", level=level, high=high)
-        if 1.5 <= high < math.inf
-        else ""
-    )
-    most = " (or never)" if high == math.inf else most
-    often = f"At {runs_a_month(runs)}"
+    often = runs_a_month(runs)
+    if high == math.inf:
+        return Text(
+            "At {often} it has paid for itself in less than a month (or never).", often=often
+        )
+    if high < 1.5:
+        return Text("At {often} it has paid for itself in less than a month.", often=often)
     return Text(
-        "{often} it has paid for itself in less than a month{most}.", often=often, most=most
+        "At {often} it has paid for itself in less than a month ({level}: at most {high:,.0f} "
+        "months).",
+        often=often,
+        level=percent(months.level),
+        high=high,
     )
 
 

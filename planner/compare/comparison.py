@@ -180,14 +180,20 @@ def probability_titles(comparison: Comparison) -> tuple[str, str]:
 def probability_help(comparison: Comparison) -> str:
     """Return the help text of the probability columns."""
     within = limits_phrase(comparison.question.limits)
-    among = Text(" that finish {within}", within=within) if within else ""
     cheapest, fastest = probability_titles(comparison)
+    if within:
+        return Text(
+            "{cheapest}, {fastest}: how likely it beats all others that finish {within} at once. "
+            "The answer compares two options, so its probability is higher.",
+            cheapest=cheapest,
+            fastest=fastest,
+            within=within,
+        )
     return Text(
-        "{cheapest}, {fastest}: how likely it beats all others{among} at once. The "
+        "{cheapest}, {fastest}: how likely it beats all others at once. The "
         "answer compares two options, so its probability is higher.",
         cheapest=cheapest,
         fastest=fastest,
-        among=among,
     )
 
 

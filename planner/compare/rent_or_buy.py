@@ -237,10 +237,14 @@ def _chance(share: float) -> str:
 def pays_back(pair: RentOrBuy) -> str:
     """Return after how many months the machine has paid for itself, or why it never does."""
     runs = pair.requested_per_month
-    often = f"At {runs_a_month(runs)}"
+    often = Text("At {runs}", runs=runs_a_month(runs))
     answer = pair.payback
     if pair.buy.machines > 1:  # the break-even is that of one machine
-        often += Text(", which take {machines},", machines=machines(pair.buy.machines))
+        often = Text(
+            "At {runs}, which take {machines},",
+            runs=runs_a_month(runs),
+            machines=machines(pair.buy.machines),
+        )
     if isinstance(answer, Refusal):
         never = (
             Text("{often} it most likely never pays for itself.", often=often)

@@ -15,6 +15,7 @@ from planner.core import (
     Problem,
     Refusal,
     Text,
+    joined,
     paragraph,
     percent,
     plain,
@@ -278,22 +279,25 @@ def next_step(comparison: Comparison) -> str:
         return ""
     shown, _, _ = with_ends(*time.ends)
     elsewhere = Text(
-        " ± {half_width} on any {maker} accelerator,",
-        half_width=_half_width(alike),
-        maker=card.maker,
+        "± {half_width} on any {maker} accelerator", half_width=_half_width(alike), maker=card.maker
     )
-    place = "" if job.step is None else f" on {hardware.label}"
-    return Text(
-        "Time one step{place}: {shown} ± {now} becomes{elsewhere} ± "
-        "{then} on {count} x {card}{price}. Enter it under “Timed step”.",
-        place=place,
-        shown=shown,
-        now=_half_width(now),
-        elsewhere=elsewhere if _shown_to_narrow(now, alike) else "",
-        then=_half_width(there),
+    narrower = Text(
+        "± {half_width} on {count} x {card}",
+        half_width=_half_width(there),
         count=hardware.count,
         card=card.name,
-        price=_price(row),
+    )
+    if price := _price(row):
+        narrower = Text("{narrower} ({price})", narrower=narrower, price=price)
+    step: str = "Time one step"
+    if job.step is not None:
+        step = Text("Time one step on {hardware}", hardware=hardware.label)
+    return Text(
+        "{step}: {shown} ± {now} becomes {narrower}. Enter it under “Timed step”.",
+        step=step,
+        shown=shown,
+        now=_half_width(now),
+        narrower=joined(", ", (elsewhere if _shown_to_narrow(now, alike) else "", narrower)),
     )
 
 
@@ -337,7 +341,7 @@ def _price(row: Row) -> str:
     price = offer.price_per_accelerator_hour * row.candidate.hardware.count
     paid = price * MINUTES / 60.0
     return Text(
-        " (rented for {minutes:.0f} minutes: {paid} {currency})",
+        "rented for {minutes:.0f} minutes: {paid} {currency}",
         minutes=MINUTES,
         paid=plain(paid, 2),
         currency=offer.currency,

@@ -27,6 +27,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from planner.core import Floats, Refusal, Text, check_flat, listed, percent
+from planner.core.slugs import BADGE
 from planner.fits import Prior, all_given, as_given
 from planner.runs import Trials, TrialSet
 
@@ -423,7 +424,8 @@ def _names(of: TrialSet) -> list[str]:
     further = ((), (of.precision,), (of.result_set,), (of.precision, of.result_set))
     longest = (of.precision, of.result_set, of.folder)
     plain = (*filter(None, (of.network, of.dataset)), of.metric)
-    return [" · ".join((*plain, *filter(None, more))) for more in (*further, longest)]
+    badge = BADGE if of.standing else ""
+    return [f"{' · '.join((*plain, *filter(None, more)))}{badge}" for more in (*further, longest)]
 
 
 UNSEEN: Final = 1.0 - 1e-9
@@ -490,19 +492,22 @@ def is_the_grid(shares: Floats) -> bool:
 def refuse_grid(sizes: Floats, shares: Floats) -> Refusal:
     """Return the refusal for batches `sizes` [samples] with the `shares` of `is_the_grid`."""
     unseen = sizes[shares >= UNSEEN]
-    none = (
-        Text("; none came before it at batch {all_given}", all_given=all_given(unseen))
-        if unseen.size
-        else ""
-    )
     middle = percent(float(np.median(shares)))
-    return Refusal(
-        reason=Text(
+    reason = Text(
+        "This target is reached within the first evaluations: they lie {middle} of "
+        "the steps to it apart (median over the batches). Such steps show how "
+        "often the model was evaluated, not how it trains.",
+        middle=middle,
+    )
+    if unseen.size:
+        reason = Text(
             "This target is reached within the first evaluations: they lie {middle} of "
-            "the steps to it apart (median over the batches){none}. Such steps show how "
-            "often the model was evaluated, not how it trains.",
+            "the steps to it apart (median over the batches); none came before it at batch "
+            "{batches}. Such steps show how often the model was evaluated, not how it trains.",
             middle=middle,
-            none=none,
-        ),
+            batches=all_given(unseen),
+        )
+    return Refusal(
+        reason=reason,
         measure_next="Choose a stricter target, or evaluate more often at the start.",
     )

@@ -558,17 +558,20 @@ def _refuse_few(reached: Floats, missed: Floats) -> Refusal:
             measure_next="Train for more steps, tune the learning rate, or choose an easier "
             "target.",
         )
-    short = (
-        Text(" (not reached at {all_given})", all_given=all_given(missed)) if missed.size else ""
+    only = Text(
+        "Only batch {batch} reached the target, and one size shows no curve: using its samples "
+        "for other batches was 34 to 76 % off in the median.",
+        batch=as_given(reached[0]),
     )
+    if missed.size:
+        only = Text(
+            "Only batch {batch} reached the target (not reached at {missed}), and one size shows "
+            "no curve: using its samples for other batches was 34 to 76 % off in the median.",
+            batch=as_given(reached[0]),
+            missed=all_given(missed),
+        )
     return Refusal(
-        reason=Text(
-            "Only batch {as_given} reached the target{short}, and one size shows no "
-            "curve: using its samples for other batches was 34 to 76 % off in the "
-            "median.",
-            as_given=as_given(reached[0]),
-            short=short,
-        ),
+        reason=only,
         measure_next=Text(
             "Measure a batch at most {low} or at least {high}, best the "
             "smallest, the largest and one between.",

@@ -100,20 +100,20 @@ class _Joined(Text):
         return joined, (self.template, tuple(self._parameters.values()))
 
 
-def plural(count: float, one: str, many: str, /, **parameters: object) -> Text:
-    """Return a sentence about a count: from the template `one` for 1, else from `many`.
+def plural(count: float, singular: str, many: str, /, **parameters: object) -> Text:
+    """Return a sentence about a count: from the template `singular` for 1, else from `many`.
 
     Both may use `{count}` and `{count:,}`, and any of the parameters.
     """
-    return plural_of(count, one, many, {"count": count, **parameters})
+    return plural_of(count, singular, many, {"count": count, **parameters})
 
 
-def plural_of(count: float, one: str, many: str, parameters: dict[str, Any]) -> Text:
+def plural_of(count: float, singular: str, many: str, parameters: dict[str, Any]) -> Text:
     """Return `plural` with its parameters as a record."""
-    text = str.__new__(_Plural, (one if count == 1 else many).format_map(parameters))
+    text = str.__new__(_Plural, (singular if count == 1 else many).format_map(parameters))
     super(Text, text).__setattr__("many", many)
     super(Text, text).__setattr__("number", count)
-    return _kept(text, one, parameters)
+    return _kept(text, singular, parameters)
 
 
 def of_parameter(name: str, sentence: str) -> Text:

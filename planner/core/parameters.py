@@ -179,7 +179,23 @@ def query_of(
             continue
         listed = value if isinstance(value, tuple) else (value,)
         pairs += [(parameter.name, text_of(v)) for v in listed] or [(parameter.name, "")]
-    return urlencode(pairs, quote_via=quote)
+    return encoded(pairs)
+
+
+def encoded(pairs: Sequence[tuple[str, str]] | Mapping[str, Sequence[str]]) -> str:
+    """Return the query string of names and texts; `texts_of_query` reads it."""
+    return urlencode(pairs, doseq=True, quote_via=quote)
+
+
+def texts_of_query(query: str) -> dict[str, list[str]]:
+    """Return the texts of a query string, by name.
+
+    Raises:
+        ValueError: it has too many values, or bytes that are not UTF-8.
+    """
+    return parse_qs(
+        query, keep_blank_values=True, max_num_fields=MOST_QUERY_VALUES, errors="strict"
+    )
 
 
 def texts_of_link(link: str) -> tuple[str, dict[str, list[str]]]:
@@ -198,7 +214,7 @@ def texts_of_link(link: str) -> tuple[str, dict[str, list[str]]]:
         )
     try:
         parts = urlsplit(link if "?" in link or "://" in link else f"?{link}")
-        texts = parse_qs(parts.query, keep_blank_values=True, max_num_fields=MOST_QUERY_VALUES)
+        texts = texts_of_query(parts.query)
     except ValueError as error:
         raise ValueError(
             Text("This is not a readable link ({error}). Copy it again.", error=error)

@@ -16,6 +16,10 @@ from typing import Final
 from planner.core._text import Text
 from planner.core.parameters import missing, shown
 
+UNOFFICIAL: Final = "unofficial"
+"""Standing of a set that was brought in and not checked."""
+BADGE: Final = f" ({UNOFFICIAL})"
+"""What names of such sets and of their systems end with, wherever they are shown."""
 MARK: Final = "~"
 """Separator of a slug and its digits: needs no quoting in an address and is in no plain slug."""
 DIGITS: Final = 6
@@ -118,8 +122,22 @@ def looked_up(text: str, names: Mapping[str, str]) -> str | tuple[str, ...]:
         return alike[0]
     if not alike and ranked:
         shared = tuple(s for s, name in names.items() if slug(name) == ranked[1])
-        return tuple(s for s in shared if MARK in s)
-    return alike
+        alike = tuple(s for s in shared if MARK in s)
+    return alike or _of_another_standing(text, names)
+
+
+def _of_another_standing(text: str, names: Mapping[str, str]) -> str | tuple[str, ...]:
+    """Return the slug of the name that a link meant before its set was checked, or after."""
+    bare = _bare(text)
+    same = tuple(
+        s for s, name in names.items()
+        if (bare != text or BADGE in name) and slug(name.replace(BADGE, "")) == bare
+    )  # fmt: skip
+    return same[0] if len(same) == 1 else same
+
+
+def _bare(text: str) -> str:
+    return "-".join(part for part in text.split("-") if part != UNOFFICIAL)
 
 
 def not_found(kind: str, text: str, names: Mapping[str, str]) -> str:

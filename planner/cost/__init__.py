@@ -37,6 +37,7 @@ from planner.cost._draws import (
     draw_amount,
     draw_range,
     draw_record,
+    expected,
     probability_cheaper,
     probability_least,
     quantiles,

@@ -168,6 +168,20 @@ def quantiles(
     return Estimate(value=value, low=low, high=high, level=level, basis=basis, reasons=reasons)
 
 
+def expected(drawn: ArrayLike) -> Estimate:
+    """Return the mean of draws with their central interval, which is widened to contain it.
+
+    Args:
+        drawn: shape (..., draws), finite.
+    """
+    middle = quantiles(drawn)
+    mean = np.asarray(drawn, dtype=np.float64).mean(axis=-1)
+    low, high = np.minimum(middle.low, mean), np.maximum(middle.high, mean)
+    if mean.ndim == 0:
+        return replace(middle, value=float(mean), low=float(low), high=float(high))
+    return replace(middle, value=mean, low=low, high=high)
+
+
 def quantile(drawn: Floats, shares: ArrayLike) -> Floats:
     """Return quantiles along the last axis, shape (shares, ...).
 

@@ -21,7 +21,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from planner.core import HOUR_S, Estimate, Floats, Refusal, Text
+from planner.core import HOUR_S, Estimate, Floats, Refusal, Text, paragraph
 from planner.cost._display import DOLLARS, Display, price
 from planner.cost._draws import DRAWS, draw_amount, draw_record, quantiles
 from planner.cost._own import (
@@ -152,20 +152,29 @@ def _never(drawn: Owned, rent: Floats, can_pay: float, display: Display) -> Refu
         float(np.median(amount))
         for amount in (busy_energy_per_hour(drawn), cost_per_busy_hour(drawn, 1.0), rent)
     )
-    renting = Text(
-        "An hour of the bought machine's work costs {hired} rented", hired=price(hired, display)
-    )
+    rented, owned = price(hired, display), price(full, display)
     if hired <= energy:
-        why = Text(", no more than its own electricity ({energy}).", energy=price(energy, display))
-    else:
-        own, busy = f"{price(full, display)} owned", "if it is busy all year."
-        # medians of many draws are not one case: their order may differ
-        why = (
-            Text(" and {own}, even {busy}", own=own, busy=busy)
-            if hired <= full
-            else Text(" and a median of {own} {busy}", own=own, busy=busy)
+        why = Text(
+            "An hour of the bought machine's work costs {rented} rented, no more than its own "
+            "electricity ({energy}).",
+            rented=rented,
+            energy=price(energy, display),
         )
-    return Refusal(reason=f"{renting}{why} {_unlikely(can_pay)}", measure_next=NEGOTIATE)
+    elif hired <= full:
+        why = Text(
+            "An hour of the bought machine's work costs {rented} rented and {owned} owned, even "
+            "if it is busy all year.",
+            rented=rented,
+            owned=owned,
+        )
+    else:  # medians of many draws are not one case: their order may differ
+        why = Text(
+            "An hour of the bought machine's work costs {rented} rented and a median of {owned} "
+            "owned if it is busy all year.",
+            rented=rented,
+            owned=owned,
+        )
+    return Refusal(reason=paragraph(why, _unlikely(can_pay)), measure_next=NEGOTIATE)
 
 
 def _unlikely(can_pay: float) -> str:

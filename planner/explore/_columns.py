@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from planner.catalog import Accelerator, Catalog, Offer, offers_of
 from planner.core import GIGA, Floats, sentence_case
-from planner.job import placed, utilizations
+from planner.job import placed, shares
 from planner.runs import BY_NAME
 
 DOLLARS: Final = "USD"
@@ -102,7 +102,8 @@ _DERIVED: Final = (
     ("devices", "Devices", "devices", "accelerators of all nodes"),
     ("samples_per_s_per_device", "Throughput per device", "samples/s", "throughput / devices"),
     ("model_flops_per_s", "Model operations", "FLOP/s", "operations per sample x throughput"),
-    ("mfu", "MFU", "share", "model operations / peak of the data sheet in the run's precision"),
+    ("mfu", "MFU", "share",
+     "as the source states it, else model operations / data sheet's peak in the run's precision"),
     ("memory_share", "Memory in use", "share", "peak memory / memory of an accelerator"),
     ("usd_per_hour", "Rental price", "USD/h",
      "lowest on-demand price in USD of the catalogue, for all accelerators of the run"),
@@ -239,22 +240,24 @@ def with_derived(runs: pa.Table, catalog: Catalog, suspect: Mapping[str, str]) -
     )
     devices = each * nodes
     with np.errstate(all="ignore"):
-        trained = pc.equal(runs["mode"], "training").to_numpy().astype(bool)
+        trained = pc.and_(pc.equal(runs["mode"], "training"), pc.equal(runs["status"], "ok"))
+        trained = trained.to_numpy(zero_copy_only=False).astype(bool)
         work = np.where(trained, numbers_of(runs, "train_flops_per_sample"), np.nan)
         flops = speed * work
         used = numbers_of(runs, "peak_memory_bytes") / numbers_of(runs, "accelerator_memory_bytes")
-        peaks, prices = _peaks_and_prices(runs, catalog)
-        shares = flops / peaks
+        prices = _prices(runs, catalog)
         million = prices / 3600.0 * MILLION / speed
         to_target = prices / 3600.0 * numbers_of(runs, "time_to_target_s")
         per_device = speed / devices
-    shares[shares > 1.0] = np.nan  # the card or format differs from the record: refused
+    worked = pa.array(np.where(trained, speed, np.nan), pa.float64(), from_pandas=True)
+    of_work = runs.select(("stated_mfu", "train_flops_per_sample", *_PLACED))
+    rows = of_work.append_column("throughput", worked).to_pylist()
     ids = runs["run_id"].to_pylist()
     added = {
         "devices": devices,
         "samples_per_s_per_device": per_device,
         "model_flops_per_s": flops,
-        "mfu": shares,
+        "mfu": np.array(shares(rows, catalog), dtype=np.float64),
         "memory_share": used,
         "usd_per_hour": prices,
         "usd_per_million_samples": million,
@@ -274,27 +277,22 @@ _PLACED: Final = (
 )  # fmt: skip
 
 
-def _peaks_and_prices(runs: pa.Table, catalog: Catalog) -> tuple[Floats, Floats]:
-    """Return the peak [FLOP/s] and rental price [USD/h] of the accelerators of each run.
+def _prices(runs: pa.Table, catalog: Catalog) -> Floats:
+    """Return the rental price of the accelerators of each run [USD/h]; NaN where there is none.
 
-    NaN where the catalogue has none. Computed once for each kind of machine and precision.
+    Computed once for each kind of machine.
     """
     rows = list(zip(*(runs[name].to_pylist() for name in _PLACED), strict=True))
-    numbers = {row: _peak_and_price(dict(zip(_PLACED, row, strict=True)), catalog)
-               for row in dict.fromkeys(rows)}  # fmt: skip
-    both = np.array([numbers[row] for row in rows], dtype=np.float64).reshape(len(rows), 2)
-    return both[:, 0], both[:, 1]
+    prices = {
+        row: _price(dict(zip(_PLACED, row, strict=True)), catalog) for row in dict.fromkeys(rows)
+    }
+    return np.array([prices[row] for row in rows], dtype=np.float64)
 
 
-def _peak_and_price(row: Mapping[str, object], catalog: Catalog) -> tuple[float, float]:
-    peaks = utilizations({**row, "train_flops_per_sample": 1.0, "throughput": 1.0}, catalog)
-    peak = next((used.peak_flops_per_s for used in peaks), np.nan)
+def _price(row: Mapping[str, object], catalog: Catalog) -> float:
     machine = placed(catalog, row)
-    if machine.accelerator is None:
-        return peak, np.nan
-    offer = lowest_offer(catalog, machine.accelerator)
-    price = np.nan if offer is None else offer.price_per_accelerator_hour * machine.count
-    return peak, price
+    offer = None if machine.accelerator is None else lowest_offer(catalog, machine.accelerator)
+    return np.nan if offer is None else offer.price_per_accelerator_hour * machine.count
 
 
 def lowest_offer(catalog: Catalog, accelerator: Accelerator) -> Offer | None:

@@ -107,5 +107,5 @@ from planner.figures.frame import (
     UncheckedFigure,
     escape,
     option_slots,
-    system_slots,
+    system_slot,
 )

@@ -17,6 +17,7 @@ from planner.core import Floats, cut
 from planner.figures.frame import (
     CONFIG,
     LEAST_HEIGHT,
+    MARKING,
     ChartSpec,
     Drawing,
     Theme,
@@ -50,7 +51,7 @@ SHADES: Final = 64
 LONGEST_NAME: Final = 34
 _GAP: Final = 0.06
 EXPLORE_CONFIG: Final[dict[str, Any]] = CONFIG | {
-    "modeBarButtons": [["toImage"], ["select2d", "lasso2d", "zoom2d", "pan2d"], ["resetScale2d"]],
+    "modeBarButtonsToRemove": [n for n in CONFIG["modeBarButtonsToRemove"] if n not in MARKING],
     "scrollZoom": False,
     "displayModeBar": True,
 }

@@ -27,6 +27,8 @@ from planner.figures.frame import (
 _DASHES: Final = ("solid", "dash", "dot", "dashdot", "longdash")
 _OUTSIDE: Final = LegendEntry(words="outside the interval", symbol="circle-open")
 """A measured point that the interval of its fit misses."""
+_NODES: Final = "one node | several nodes"
+"""Name of the line between the device counts of one node and those of several."""
 _SYMBOLS: Final = ("circle", "square", "diamond", "cross", "triangle-up")
 
 
@@ -292,13 +294,14 @@ def _drawn(lines: Sequence[CountLine], theme: Theme, unit: str) -> Drawing:
     drawing.legend(*([MEASURED] if seen else []), *([_OUTSIDE] if missed else []),
                    LegendEntry(words="fit"), *([BAND] if wide else []),
                    *([BEYOND] if far else []))  # fmt: skip
-    drawing.x = _devices_axis(lines)
-    return drawing
-
-
-def _devices_axis(lines: Sequence[CountLine]) -> dict[str, Any]:
     counts = np.concatenate([x.devices for x in lines] or [np.array([1.0, 2.0])])
-    return batch_axis(float(counts.min()), float(counts.max())) | {"title": "devices"}
+    nodes = np.concatenate([x.nodes for x in lines] or [np.ones(2)])
+    single, several = counts[nodes <= 1.0], counts[nodes > 1.0]
+    title = "devices" if single.size else "devices, all on several nodes"
+    drawing.x = batch_axis(float(counts.min()), float(counts.max())) | {"title": title}
+    if single.size and several.size and single.max() < several.min():
+        drawing.mark(float(np.sqrt(single.max() * several.min())), _NODES, log=True)
+    return drawing
 
 
 def _seconds(values: Sequence[Floats]) -> dict[str, Any]:

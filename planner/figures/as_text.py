@@ -25,7 +25,7 @@ MOST_POINTS: Final = 8
 MOST_SERIES: Final = 12
 _DIGITS: Final = 4
 _TAG: Final = re.compile(r"<[^>]*>")
-_PRINTF: Final = re.compile(r"%(\.\d+)?[dfge]( ?%%)?")
+_PRINTF: Final = re.compile(r"%(\.\d+)?([dfge])( ?%%)?")
 _BREAK: Final = re.compile(r"<br ?/?>")
 _Bar = tuple[float, float] | None
 _Raw = tuple[Any, Any, _Bar, _Bar]
@@ -83,7 +83,9 @@ def chart_rows(chart: ChartSpec) -> list[Record]:
 
 def cell_text(value: object, number_format: str = "") -> str:
     """Return a cell of a table as text; a number as `number_format` says, such as '%.2f'."""
-    if _is_number(value) and not _missing(value) and _PRINTF.fullmatch(number_format):
+    if _is_number(value) and not _missing(value) and (form := _PRINTF.fullmatch(number_format)):
+        if form[2] in "ge":  # never 8.89e+03
+            return plain(float(value), int((form[1] or ".6")[1:]))  # type: ignore[arg-type]
         return number_format % value
     return core.cell_text(value)
 

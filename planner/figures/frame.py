@@ -194,12 +194,17 @@ TOOLS: Final = 34
 _MARGIN: Final = {"l": 62, "r": 16, "t": TOOLS, "b": 48}
 _FONT: Final = "Source Sans, Source Sans Pro, sans-serif"
 
+MARKING: Final = ("select2d", "lasso2d", "zoom2d", "pan2d", "resetScale2d")
+"""Buttons of a chart in which an area can be marked."""
 CONFIG: Final[dict[str, Any]] = {
     "displaylogo": False,
-    "modeBarButtons": [["toImage"]],
+    "modeBarButtonsToRemove": [*MARKING, "zoomIn2d", "zoomOut2d", "autoScale2d"],
     "toImageButtonOptions": {"format": "png", "filename": "epochwise", "scale": 2},
 }
-"""How a chart behaves in the page: a button for a picture beside that for the full screen."""
+"""How a chart behaves in the page: a button for a picture beside that for the full screen.
+
+Streamlit adds the latter, unless `modeBarButtons` lists all buttons.
+"""
 
 
 LEGEND: Final[dict[str, Any]] = {
@@ -419,6 +424,8 @@ class Drawing:
             "hoverlabel": {"bgcolor": self.theme.background, "font": {"color": self.theme.text},
                            "align": "left"},
             "dragmode": "zoom",
+            "modebar": {"bgcolor": "rgba(0,0,0,0)", "color": self.theme.quiet,
+                        "activecolor": self.theme.text},
             "xaxis": axis | self.x | {"title": self._title(self.x)},
             "yaxis": axis | self.y | {"title": self._title(self.y)},
             "shapes": self._shapes,
@@ -554,21 +561,22 @@ _LIGHTER: Final = (0.45, 0.38, 0.31, 0.25)
 """Shares of the background's colour in the lighter shade; the first that stays visible counts."""
 _DARKER: Final = 0.55
 """Share of the text's colour in the darker shade."""
+_DARK: Final = 0.3
+"""The same for each shade of a hue that has no lighter one: more would hide the hue."""
 _VISIBLE: Final = 3.0
 """Least contrast of a line in the lighter shade (WCAG 2.2, 1.4.11)."""
 _TABLE: Final = (
     ("H100", 0), ("MI300X", 1), ("B200", 2), ("A100", 3), ("L40S", 4), ("V100", 5), ("H200", 6),
-    ("TPU v2", 2), ("RTX 4090", 8), ("MI325X", 9), ("GB200", 7), ("RTX 3090", 8), ("GPU", 0),
+    ("TPU v2", 2), ("RTX 4090", 8), ("MI325X", 9), ("GB200", 7), ("RTX 3090", 7), ("GPU", 0),
     ("2-core Intel Xeon", 0), ("2-core AMD EPYC", 1), ("TPU v3", 7), ("TPU v4", 4), ("TPU v5p", 6),
     ("TPU v5e", 8), ("TPU v6e", 9), ("T4", 9), ("A10", 1), ("A10G", 6), ("L4", 2), ("A40", 5),
-    ("A30", 8), ("RTX 5090", 9), ("RTX A6000", 7), ("RTX 6000", 4), ("GH200", 4), ("GB300", 5),
+    ("A30", 8), ("RTX 5090", 9), ("RTX A6000", 7), ("RTX 6000", 4), ("GH200", 5), ("GB300", 5),
     ("B300", 9), ("MI250X", 4), ("MI250", 8), ("MI355X", 6), ("MI350X", 7), ("Gaudi 2", 7),
     ("Gaudi 3", 4), ("Gaudi", 8), ("L40", 6), ("P100", 7), ("K80", 9), ("GTX 1080 Ti", 1),
     ("RTX 2080 Ti", 2), ("TITAN Xp", 4), ("TITAN V", 6), ("Trainium", 6),
 )  # fmt: skip
 """Hues of usual systems: those that are compared most often differ."""
 _HUES: Final = dict(_TABLE)
-_PLACES: Final = {name: place for place, (name, _) in enumerate(_TABLE)}
 _BEFORE: Final = re.compile(
     r"^(?:(?:Rent|Buy|Own|Renting|Buying|Using|the) )*(?:\d[\d,]* [x×] )?"
     r"(?:(?:NVIDIA|GeForce|AMD|Instinct|Intel|Google|Tesla|Quadro) )*"
@@ -586,41 +594,24 @@ def system_key(system: str) -> str:
     return _AFTER.sub("", name) or system
 
 
-def system_slots(systems: Iterable[str]) -> dict[str, int]:
-    """Return the hue of each system as a slot from 0 to 9, different ones as long as there are any.
+def system_slot(system: str) -> int:
+    """Return the hue of a system as a slot from 0 to 9: the same on every page, beside any other.
 
-    Args:
-        systems: all that a page may draw, so that a filter changes no colour.
+    Systems of one hue differ by shade (`option_slots`).
     """
-    names = list(dict.fromkeys(systems))
-    keys = sorted(dict.fromkeys(map(system_key, names)), key=_order)
-    taken: dict[str, int] = {}
-    used: Counter[int] = Counter()
-    for key in keys:
-        hue = first = _HUES.get(key, zlib.crc32(key.encode()) % HUES)
-        least = min(used[h] for h in range(HUES))
-        hue = next(h % HUES for h in range(first, first + HUES) if used[h % HUES] <= least)
-        taken[key] = hue
-        used[hue] += 1
-    return {name: taken[system_key(name)] for name in names}
+    key = system_key(system)
+    return _HUES.get(key, zlib.crc32(key.encode()) % HUES)
 
 
-def _order(key: str) -> tuple[int, str]:
-    return _PLACES.get(key, len(_PLACES)), key
-
-
-def option_slots(options: Sequence[tuple[str, str]], systems: Iterable[str] = ()) -> dict[str, int]:
+def option_slots(options: Sequence[tuple[str, str]]) -> dict[str, int]:
     """Return the slot of each option by its label: the hue of its system, and a shade of its own.
 
-    Args:
-        options: label and system of each that is drawn.
-        systems: all that the page may draw, so that a filter changes no hue.
+    `options` are label and system of each that is drawn.
     """
-    hues = system_slots([*systems, *(system for _, system in options)])
     seen: Counter[int] = Counter()
     slots: dict[str, int] = {}
     for label, system in dict(options).items():
-        hue = hues[system]
+        hue = system_slot(system)
         slots[label] = hue + HUES * (seen[hue] % SHADES)
         seen[hue] += 1
     return slots
@@ -639,7 +630,7 @@ def shaded(hue: str, shade: int, text: str, background: str) -> str:
         lighter = mixed(hue, background, share)
         if contrast(lighter, background) >= _VISIBLE:
             return lighter if shade == 1 else mixed(hue, text, _DARKER)
-    return mixed(hue, text, _DARKER * shade * 0.75)
+    return mixed(hue, text, _DARK * shade)
 
 
 def contrast(first: str, other: str) -> float:

@@ -6,7 +6,15 @@ stated by the user (`Stated`), never assumed. Files are read in a process apart 
 """
 
 from planner.importers._apart import read
-from planner.importers._preview import Preview, commit, located, preview, refused
+from planner.importers._preview import (
+    Preview,
+    commit,
+    licences,
+    located,
+    preview,
+    refused,
+    with_terms,
+)
 from planner.importers._sources import SOURCES, files_from, guess, rows_of
 from planner.importers.formats import MOST_BYTES, Source, SourceError, SourceFiles, Stated
 from planner.importers.formats import typed as fact

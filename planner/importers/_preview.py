@@ -7,13 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from planner.core import Text
+from planner.core import Text, listed_words
+from planner.core.slugs import UNOFFICIAL
 from planner.importers.formats import SourceError
 from planner.runs import CheckedRun, RecordError, complete, table_from_rows
 from planner.store.disk.files import write_once
 from planner.store.disk.folders import Folder
-from planner.store.sealed.commit import commit_table, compact_name, compared, refuse_contradictions
-from planner.store.sealed.result_set import NAME, UNOFFICIAL, new_set_text
+from planner.store.sealed.accept import Contradiction
+from planner.store.sealed.commit import commit_table, compact_name, compared
+from planner.store.sealed.result_set import NAME, new_set_text
 from planner.suspects import by_run, suspects
 
 _PLACE: Final = re.compile(
@@ -46,6 +48,36 @@ def located(problem: str) -> Located:
         rule=rule.rstrip("."),
         fix=fix.rstrip(".") or ("Correct the cell" if place and "where" in parts else "Correct it"),
     )
+
+
+def licences(rows: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
+    """Return the licences that rows state, each once."""
+    return tuple(dict.fromkeys(str(row["licence"]) for row in rows if row.get("licence")))
+
+
+def with_terms(
+    rows: Sequence[Mapping[str, Any]], terms: Mapping[str, str], name: str
+) -> list[dict[str, Any]]:
+    """Return the rows with the licence and the address of `terms` where they state none.
+
+    Raises:
+        SourceError: every run of the file `name` states a licence, and another one is given.
+    """
+    given, own = terms.get("licence", ""), licences(rows)
+    if given and own and all(row.get("licence") for row in rows):
+        others = [each for each in own if each.casefold() != given.casefold()]
+        if others:
+            text = Text(
+                "licence: the file says {own}, you state {given}. Leave yours out.",
+                own=listed_words([repr(each) for each in others[:_MOST_LICENCES]]),
+                given=repr(given),
+            )
+            raise SourceError(name, [text])
+    return [{**terms, **{n: v for n, v in row.items() if v is not None}} for row in rows]
+
+
+_MOST_LICENCES: Final = 5
+"""Licences that a message names."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,17 +123,7 @@ def preview(
     ids = table["run_id"].to_pylist()
     there, contradicted = compared(folder, table)
     if contradicted:
-        at = {run: place for place, run in enumerate(ids, 1)}
-        problems = (
-            Located(
-                row=f"Run {at[c.run_id]}",
-                column=c.column,
-                rule=Text("the set has this run with other numbers, in {path}", path=c.path.name),
-                fix="Number the repeat in `repeat`, or choose another set",
-            )
-            for c in contradicted
-        )
-        return Preview(problems=tuple(problems))
+        return Preview(problems=tuple(map(located, _contradictions(ids, contradicted))))
     place = {run: at for at, run in enumerate(ids)}
     flags = by_run(suspects(_checked(table, beside)))
     return Preview(
@@ -113,6 +135,19 @@ def preview(
             if run in place
         },
     )
+
+
+def _contradictions(ids: Sequence[str], contradicted: Iterable[Contradiction]) -> list[str]:
+    """Return a problem for each run that the set has with other numbers."""
+    at = {run: place for place, run in enumerate(ids, 1)}
+    return [
+        Text(
+            "run {number}, {column}: the set has this run with other numbers, in {path}. Choose "
+            "another set; for a second measurement state `repeat`.",
+            number=at[c.run_id], column=c.column, path=c.path.name,
+        )
+        for c in contradicted
+    ]  # fmt: skip
 
 
 def _checked(
@@ -153,16 +188,22 @@ class Imported:
 def commit(folder: Path, rows: Sequence[Mapping[str, Any]], about: Mapping[str, str]) -> Imported:
     """Write the rows that are not in `folder` yet as one sealed file, and its set.toml if absent.
 
-    A new set is unofficial until its owner changes `standing` in set.toml.
+    A new set is unofficial until its owner changes `standing` in set.toml. Its licence is that of
+    the rows.
 
     Raises:
         RecordError: rows break the rules of the table; nothing is written.
-        ContradictionError: runs are there with other numbers; nothing is written.
+        SourceError: runs are there with other numbers; nothing is written.
         CommitError: the disk refuses.
     """
     table = table_from_rows(rows)
-    there = refuse_contradictions(folder, table)
     ids = table["run_id"].to_pylist()
+    there, contradicted = compared(folder, table)
+    if contradicted:
+        name = Text("A file for the set {folder}", folder=folder.name)
+        raise SourceError(name, _contradictions(ids, contradicted))
+    if own := licences(rows):
+        about = {**about, "licence": "; ".join(own)}
     fresh = [at for at, run in enumerate(ids) if run not in there]
     path = None
     if fresh:

@@ -15,7 +15,8 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from planner.catalog import Catalog
-from planner.core import Refusal, Text, large, percent, plain
+from planner.core import Refusal, Text, large, paragraph, percent, plain
+from planner.core.slugs import UNOFFICIAL
 from planner.epochs import EpochSize, with_sizes
 from planner.epochs import Option as MeasuredRun
 from planner.epochs.epoch_size import epoch_size
@@ -182,15 +183,18 @@ def batch_sentence(job: Job, hardware: Hardware, at_batch: float | None) -> str:
         )
     source = _source(job, hardware)
     if source is not None and source.batch and batch < source.batch:
-        several = (
-            "" if source.devices == 1 else Text(" on {devices:,} devices", devices=source.devices)
-        )
+        measured = Text("batch {batch}", batch=plain(source.batch))
+        if source.devices > 1:
+            measured = Text(
+                "batch {batch} on {devices:,} devices",
+                batch=plain(source.batch),
+                devices=source.devices,
+            )
         return Text(
             "Assumes batch {batch}, with no more samples on a device than the "
-            "fastest measured run had (batch {measured_batch}{several}). {other_batch}",
+            "fastest measured run had ({measured}). {other_batch}",
             batch=plain(batch),
-            measured_batch=plain(source.batch),
-            several=several,
+            measured=measured,
             other_batch=OTHER_BATCH,
         )
     used = {s.batch for s in _used(job, hardware).values() if s.batch}
@@ -371,38 +375,44 @@ def work_sentences(job: Job) -> tuple[str, ...]:
     ]
     if network.of_tokens:
         active = "active parameters" if network.active_params < network.params else "parameters"
-        layers = Text(" in {layers} layers", layers=network.layers) if network.layers else ""
-        width = (
-            Text(" of width {width:,}", width=network.width)
-            if network.layers and network.width
-            else ""
-        )
-        of = Text(", with {tokens:,.0f} tokens a sample", tokens=tokens) if tokens else ""
-        said.append(
-            Text(
-                "N is {active_params} {active}{layers}{width}{of}.",
-                active_params=large(network.active_params, 3),
-                active=active,
-                layers=layers,
-                width=width,
-                of=of,
+        size = f"{large(network.active_params, 3)} {active}"
+        if network.layers and network.width:
+            size = Text(
+                "{size} in {layers} layers of width {width:,}",
+                size=size,
+                layers=network.layers,
+                width=network.width,
             )
+        elif network.layers:
+            size = Text("{size} in {layers} layers", size=size, layers=network.layers)
+        said.append(
+            Text("N is {size}, with {tokens:,.0f} tokens a sample.", size=size, tokens=tokens)
+            if tokens
+            else Text("N is {size}.", size=size)
         )
     elif network.multiply_adds:
-        size = Text(" at {image_px} px", image_px=network.image_px) if network.image_px else ""
+        multiply_adds = large(network.multiply_adds, 3)
         said.append(
             Text(
-                "The forward pass has {multiply_adds} multiply-adds{size}.",
-                multiply_adds=large(network.multiply_adds, 3),
-                size=size,
+                "The forward pass has {multiply_adds} multiply-adds at {image_px} px.",
+                multiply_adds=multiply_adds,
+                image_px=network.image_px,
+            )
+            if network.image_px
+            else Text(
+                "The forward pass has {multiply_adds} multiply-adds.", multiply_adds=multiply_adds
             )
         )
     if work.attention:
         share = percent(work.attention / work.model)
         causal = network.family in {"dense", "moe"}
-        half = "; a causal mask needs half of it" if causal else ""
         said.append(
-            Text("Attention is {share} of them, counted in full{half}.", share=share, half=half)
+            Text(
+                "Attention is {share} of them, counted in full; a causal mask needs half of it.",
+                share=share,
+            )
+            if causal
+            else Text("Attention is {share} of them, counted in full.", share=share)
         )
     if job.training in ADAPTERS:
         said.append(ADAPTERS[job.training])
@@ -413,14 +423,16 @@ def work_sentences(job: Job) -> tuple[str, ...]:
                 hardware=large(work.hardware, 3),
             )
         )
-    counted = (
-        Text(" (multiply-adds: {counted})", counted=network.counted) if network.counted else ""
+    said.append(
+        Text(
+            "Source: {source} (multiply-adds: {counted}).",
+            source=network.source,
+            counted=network.counted,
+        )
+        if network.counted
+        else Text("Source: {source}.", source=network.source)
     )
-    return (
-        " ".join(
-            (*said, Text("Source: {source}{counted}.", source=network.source, counted=counted))
-        ),
-    )
+    return (paragraph(*said),)
 
 
 def _family(description: Described, tokens: float | None) -> str:
@@ -456,7 +468,8 @@ def job_measured(
         raise ValueError(
             Text("{workload} has no runs. Choose a measured workload.", workload=workload)
         )
-    every = list(by_id.values())
+    checked = [r for r in by_id.values() if not r.get("standing")]
+    every = checked or list(by_id.values())  # unofficial runs move no estimate beside checked ones
     size = size or epoch_size(
         [m.run for m in measured], stated={s for r in every if (s := r["train_samples"])}
     )
@@ -484,6 +497,7 @@ def job_measured(
         hardware=hardware,
         memory=tuple(sorted(_memory(catalog, every))),
         speeds=speeds_of(catalog, every, precision),
+        standing=None if checked else UNOFFICIAL,
     )
 
 

@@ -151,20 +151,19 @@ def _of_the_machine(job: Job, hardware: Hardware, batch: float | None) -> Memory
     need = None if job.params is None else whole_state(job).total
     if line is not None and batch is not None:
         need = line[0] + line[1] * batch / hardware.nodes
-    more = "" if line is not None else " and room for activations"
-    each = (
-        "" if hardware.nodes == 1 else Text(" in each of {nodes:,} machines", nodes=hardware.nodes)
-    )
-    way_out = "Check that it is enough."
+    way_out: str = "Check that it is enough."
     if need is not None:
-        moments = "" if line is not None else moments_sentence(job.optimizer)
-        way_out = Text(
-            "Check that {need}{more} are available{each}. {moments}",
-            need=gigabytes(need),
-            more=more,
-            each=each,
-            moments=moments,
-        ).rstrip()
+        room = gigabytes(need)
+        if line is None:
+            room = Text("{need} and room for activations", need=room)
+        check = Text("Check that {room} are available.", room=room)
+        if hardware.nodes > 1:
+            check = Text(
+                "Check that {room} are available in each of {nodes:,} machines.",
+                room=room,
+                nodes=hardware.nodes,
+            )
+        way_out = paragraph(check, "" if line is not None else moments_sentence(job.optimizer))
     return MemoryFit(
         fits=None, need_bytes=need, have_bytes=None, at_least=line is None,
         sentence="It uses the machine's memory, which is not in the catalogue.", way_out=way_out,
@@ -370,11 +369,9 @@ def _by_parameters(job: Job, have: float, hardware: Hardware) -> MemoryFit:
     shards = devices > 1 and state.total + kept > TIGHT * memory
     need = state.on_each(devices, 3) if shards else state.total
     recompute = need + kept > have and kept > sample
-    where = (
-        Text(" on each of {devices}", devices=_devices(hardware))
-        if _several_in_one(hardware)
-        else ""
-    )
+    room = _room(have)
+    if _several_in_one(hardware):
+        room = Text("{room} on each of {devices}", room=room, devices=_devices(hardware))
     way_out, limited = "Measure its peak memory at two batch sizes.", True
     if shards:
         sentence, way_out = _sharded(job, usage, need, have, hardware), _SHARD
@@ -387,11 +384,10 @@ def _by_parameters(job: Job, have: float, hardware: Hardware) -> MemoryFit:
         way_out = _more_room(job)
     elif recompute:
         sentence = Text(
-            "Fits only with recomputed activations: {usage} of {room}{where}, and a "
+            "Fits only with recomputed activations: {usage} of {room}, and a "
             "sample's activations about {kept} otherwise.",
             usage=usage,
-            room=_room(have),
-            where=where,
+            room=room,
             kept=gigabytes(kept),
         )
         way_out = _RECOMPUTE
@@ -399,22 +395,20 @@ def _by_parameters(job: Job, have: float, hardware: Hardware) -> MemoryFit:
         left = Text("only {have} are left for activations", have=gigabytes(have - state.total))
         how = "Barely fits" if state.total + sample > BARELY * memory else "Fits tightly"
         sentence = Text(
-            "{how}: {left}; {usage} of {room}{where}.",
+            "{how}: {left}; {usage} of {room}.",
             how=how,
             left=left,
             usage=usage,
-            room=_room(have),
-            where=where,
+            room=room,
         )
         way_out = _more_room(job)
     else:
         what, limited = _what(job, first=True), False
         sentence = Text(
-            "{what} {take} of {room}{where}; {sample}.",
+            "{what} {take} of {room}; {sample}.",
             what=what,
             take=take,
-            room=_room(have),
-            where=where,
+            room=room,
             sample=_sample(job, activations),
         )
     return MemoryFit(
@@ -440,13 +434,17 @@ def _too_large(job: Job, sample: float, have: float, hardware: Hardware) -> Memo
     least = math.ceil((state.total + sample) / have)
     least = max(_accelerators(least, hardware), hardware.count + 1)
     more = max(_accelerators(_shards(job, have), hardware), least)
-    roomy = Text(" ({more:,} leave more room for activations)", more=more) if more > least else ""
-    take = "Or take" if enough else "Take"
-    larger = Text(
-        "{take} {least:,} or more{roomy} and shard over them (FSDP, ZeRO).",
-        take=take,
-        least=least,
-        roomy=roomy,
+    count = f"{least:,}"
+    if more > least:
+        larger = Text(
+            "{count} or more ({roomy:,} leave more room for activations)", count=count, roomy=more
+        )
+    else:
+        larger = Text("{count} or more", count=count)
+    larger = (
+        Text("Or take {count} and shard over them (FSDP, ZeRO).", count=larger)
+        if enough
+        else Text("Take {count} and shard over them (FSDP, ZeRO).", count=larger)
     )
     adapters, condition = _adapters(job, sample, memory, hardware), ""
     ways: tuple[str, ...]
@@ -459,11 +457,12 @@ def _too_large(job: Job, sample: float, have: float, hardware: Hardware) -> Memo
     else:
         need = state.total
         usage = f"{_what(job)} take {_size(job, state)}"
-        beside = (
-            Text(" and a sample's activations about {sample}", sample=gigabytes(sample))
-            if sample
-            else ""
-        )
+        if sample:
+            usage = Text(
+                "{usage} and a sample's activations about {sample}",
+                usage=usage,
+                sample=gigabytes(sample),
+            )
         even = [
             Text("Even {how} it takes {size}.", how=how, size=_size(job, s))
             for s, how, _ in smaller[-1:]
@@ -471,12 +470,7 @@ def _too_large(job: Job, sample: float, have: float, hardware: Hardware) -> Memo
         ]
         offload = "".join(text for _, _, text in holding)
         hopeless = _hopeless(least) if least > MOST_SHARDS else ""
-        missing = Text(
-            "Does not fit: {usage}{beside}, {has}.",
-            usage=usage,
-            beside=beside,
-            has=_has(hardware, have),
-        )
+        missing = Text("Does not fit: {usage}, {has}.", usage=usage, has=_has(hardware, have))
         sentence = paragraph(missing, *even, hopeless)
         ways = (offload or _SMALLER,) if hopeless else (larger, _SPLIT, offload, adapters)
     return MemoryFit(
@@ -519,15 +513,18 @@ def _size(job: Job, state: State) -> str:
 
 def _only(job: Job, state: State, condition: str, have: float, hardware: Hardware) -> str:
     """Return that the job fits only with a smaller state, and what it takes otherwise."""
-    each = state.on_each(hardware.devices, 3)
-    shared = Text(
-        ", {each} on each of {devices}", each=gigabytes(each), devices=_devices(hardware)
-    ) * (hardware.devices > 1)
+    each, least = state.on_each(hardware.devices, 3), _size(job, state)
+    if hardware.devices > 1:
+        least = Text(
+            "{size}, {each} on each of {devices}",
+            size=least,
+            each=gigabytes(each),
+            devices=_devices(hardware),
+        )
     fits = Text(
-        "Fits only {condition}: {least}{shared} of {room}. {what} take {otherwise} otherwise.",
+        "Fits only {condition}: {least} of {room}. {what} take {otherwise} otherwise.",
         condition=condition,
-        least=_size(job, state),
-        shared=shared,
+        least=least,
         room=_room(have),
         what=_what(job, first=True),
         otherwise=_size(job, whole_state(job)),

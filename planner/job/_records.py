@@ -1,12 +1,13 @@
 """Records of a job, of the ways to run it, and of the time of each."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final, Literal
 
 from planner.catalog import Accelerator, Offer
 from planner.core import Estimate, Refusal, Text
+from planner.core.slugs import BADGE, UNOFFICIAL
 from planner.cost import Owned, Rental
 from planner.epochs import Option as MeasuredRun
 from planner.networks import Training
@@ -22,6 +23,7 @@ WAY_WORDS: Final[Mapping[Way, tuple[str, str, str]]] = MappingProxyType(
 )
 """How a label begins, and how the same begins inside a sentence and at its beginning."""
 Order = Literal["cost", "time"]
+UNOFFICIAL_TIME: Final = f"{UNOFFICIAL} time"
 OWN_ENTRY: Final = "own entry"
 """Source of a row that the user added."""
 
@@ -119,7 +121,8 @@ class Job(Work):
     `overhead_s` is the least measured overhead of a step [s]. `measured` are its runs under one
     input pattern, `hardware` their hardware by run id. `memory` are measured pairs (samples on one
     device, bytes there) on accelerators. `speeds` are the source of transferred times: the fastest
-    run of each accelerator of the catalogue at each batch, of every input pattern.
+    run of each accelerator of the catalogue at each batch, of every input pattern. `standing` is
+    "unofficial" where these are runs of unofficial sets, for lack of others.
     """
 
     workload: str
@@ -135,6 +138,7 @@ class Job(Work):
     hardware: Mapping[str, Hardware] = field(default_factory=dict)
     memory: tuple[tuple[float, float], ...] = ()
     speeds: tuple[Speed, ...] = ()
+    standing: str | None = None
 
     @property
     def name(self) -> str:
@@ -173,7 +177,7 @@ class Candidate:
     where the time has to be estimated. `rental` belongs to "rent", `owned` to the other two (for
     "own" only electricity is paid). `amount` is the price with its date, `stale` means it is old,
     `source` names its origin; `entered` means the user typed the price. `hardware` is that of all
-    machines of the offer.
+    machines of the offer. `standing` is "unofficial" where the time rests on unofficial runs.
     """
 
     id: str
@@ -189,11 +193,25 @@ class Candidate:
     stale: bool = False
     source: str = ""
     named: str = ""
+    standing: str | None = None
+
+    @property
+    def badge(self) -> str:
+        """` (unofficial)` where its time rests on such runs and its hardware does not say so."""
+        return BADGE if self.standing and BADGE not in self.hardware.label else ""
+
+    @property
+    def machine(self) -> str:
+        """Its hardware and qualifiers: '1 x H100 SXM (Lambda, spot)'."""
+        return self._with(self.qualifiers)
 
     @property
     def what(self) -> str:
-        """Its hardware and qualifiers: '1 x H100 SXM (Lambda, spot)'."""
-        within = ", ".join(self.qualifiers)
+        """Its hardware and qualifiers, and whether its time rests on unofficial runs."""
+        return self._with((*self.qualifiers, UNOFFICIAL_TIME) if self.badge else self.qualifiers)
+
+    def _with(self, qualifiers: Sequence[str]) -> str:
+        within = ", ".join(qualifiers)
         return f"{self.hardware.label} ({within})" if within else self.hardware.label
 
     @property

@@ -25,7 +25,8 @@ from planner.core import Refusal, Text, percent
 from planner.job._placing import format_of, placed
 
 _CARD: Final = (
-    "accelerator_model_name", "precision", "accelerators_per_node", "number_of_nodes",
+    "accelerator_model_name", "system", "system_name", "precision", "accelerators_per_node",
+    "number_of_nodes",
 )  # fmt: skip
 _PRODUCT: Final = "a matrix product measured beside it"
 _SHEET: Final = "its data sheet"

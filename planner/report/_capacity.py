@@ -18,6 +18,7 @@ from planner.capacity import (
     Term,
 )
 from planner.core import HOUR_S, Estimate, Record, Refusal, Text, percent, plain
+from planner.core.slugs import UNOFFICIAL
 from planner.cost import Display, shown
 from planner.figures import ChartSpec, Tile
 from planner.figures.frame import LIGHT_THEME, Theme
@@ -47,6 +48,8 @@ def job_rows(answer: CapacityAnswer) -> list[Record]:
 
 def fleet_rows(answer: CapacityAnswer, display: Display) -> list[Record]:
     """Return the machines with their cost and use."""
+    standing = _standing(answer)
+    uses = any(row.utilisation is not None for row in answer.stocks)
     return [
         {
             "Machines": row.machine.label,
@@ -56,11 +59,21 @@ def fleet_rows(answer: CapacityAnswer, display: Display) -> list[Record]:
             "From month": row.from_month,
             f"{display.currency} a month": plain(shown(row.cost_a_month, display), 3),
             "Hours a month": plain(row.hours_a_month, 3),
-            "Utilisation": None if row.utilisation is None else percent(row.utilisation),
+            **(
+                {"Utilisation": None if row.utilisation is None else percent(row.utilisation)}
+                if uses
+                else {}
+            ),
             "Price": row.machine.price or None,
+            **standing,
         }
         for row in answer.stocks
     ]
+
+
+def _standing(answer: CapacityAnswer) -> Record:
+    """Return a column that names unofficial times; none where no time is."""
+    return {"Times": UNOFFICIAL} if any(row.standing for row in answer.jobs) else {}
 
 
 def line_rows(lines: CostLines, display: Display) -> list[Record]:
@@ -78,6 +91,29 @@ def line_rows(lines: CostLines, display: Display) -> list[Record]:
         }
         for line in lines.lines
     ]
+
+
+def pair_rows(lines: CostLines) -> list[Record]:
+    """Return from which month each bought machine has cost less than each rented one like it."""
+    last = round(lines.lines[0].months[-1]) if lines.lines else 0
+    return [
+        {
+            "Bought": pair.bought,
+            "Rented": pair.rented,
+            "Break-even month": _break_even(pair.break_even, last),
+        }
+        for pair in lines.pairs
+    ]
+
+
+def _break_even(even: Estimate | Refusal, last: int) -> str:
+    if isinstance(even, Refusal):
+        return Text("not within {last} months", last=last)
+    value, low, high = even.ends
+    if high > last:
+        return Text("{value:.0f} (from {low:.0f}, or not within {last})",
+                    value=value, low=low, last=last)  # fmt: skip
+    return f"{value:.0f}" if high - low < 1.0 else f"{value:.0f} ({low:.0f} – {high:.0f})"
 
 
 def course_rows(lines: CostLines, display: Display) -> list[Record]:
@@ -113,6 +149,7 @@ def use_rows(of: RentOrBuyByUse, display: Display) -> list[Record]:
 
 def month_rows(answer: CapacityAnswer, display: Display) -> list[Record]:
     """Return the months, for a file."""
+    standing = _standing(answer)
     return [
         {
             "month": m.month,
@@ -122,6 +159,7 @@ def month_rows(answer: CapacityAnswer, display: Display) -> list[Record]:
             "utilisation": m.utilisation,
             "late": m.late,
             **{f"hours {label}": round(hours, 3) for label, hours in m.hours.items()},
+            **standing,
         }
         for m in answer.months
     ]
@@ -227,22 +265,16 @@ def costs(answer: CapacityAnswer, display: Display, theme: Theme) -> ChartSpec:
 def side_by_side(answer: CapacityAnswer, display: Display, theme: Theme) -> ChartSpec:
     """Return money spent over the years on one machine of each kind."""
     lines = _few(answer.side_by_side)
-    slots = colours(answer, [x.name for x in lines])
+    slots = colours([x.name for x in lines])
     return figures.money_lines(
         [_line(x, slots[x.name], display) for x in lines], display.currency, theme,
         _month(answer.side_by_side),
     )  # fmt: skip
 
 
-def colours(answer: CapacityAnswer, labels: Sequence[str]) -> dict[str, int]:
+def colours(labels: Sequence[str]) -> dict[str, int]:
     """Return the colour slot of each machine by its label: its accelerator's hue, as elsewhere."""
-    curves = () if answer.rent_or_buy is None else answer.rent_or_buy.curves
-    every = [
-        *(label for month in answer.months for label in month.busy),
-        *(line.name for line in _few(answer.side_by_side)),
-        *(curve.machine for curve in curves),
-    ]
-    return figures.option_slots([(label, label) for label in labels], every)
+    return figures.option_slots([(label, label) for label in labels])
 
 
 def _few(lines: CostLines | None) -> Sequence[CostLine]:
@@ -281,7 +313,7 @@ def months(answer: CapacityAnswer, theme: Theme) -> ChartSpec:
     labels = list(dict.fromkeys(label for m in answer.months for label in m.busy))
     by_label = {s.machine.label: s.machine for s in answer.stocks}
     labels.sort(key=lambda label: _place(by_label.get(label)))
-    slots = colours(answer, labels)
+    slots = colours(labels)
     parts = [
         (_named(label, by_label.get(label)),
          np.array([m.busy.get(label, 0.0) for m in answer.months]), slots[label])
@@ -323,7 +355,7 @@ def by_use(answer: CapacityAnswer, display: Display, theme: Theme) -> ChartSpec:
         return figures.cost_by_use(np.array([0.0, 1.0]), [], display.currency, theme)
     where = of.break_even.ends if isinstance(of.break_even, Estimate) else None
     curves = of.curves[:MOST_LINES]
-    slots = colours(answer, [c.machine for c in curves])
+    slots = colours([c.machine for c in curves])
     lines = [
         figures.HourLine(label=c.machine, short=short(c.machine), slot=slots[c.machine],
                          value=np.array(c.usd_per_hour) * shown(1.0, display))
@@ -402,6 +434,8 @@ def capacity_page(
         Table(title="Waiting times", rows=waiting_rows(answer)),
         *(Table(title=lines.title, rows=line_rows(lines, display))
           for lines in (answer.costs, answer.side_by_side) if lines is not None),
+        *([Table(title="Break-even of one machine", rows=pair_rows(answer.side_by_side))]
+          if answer.side_by_side is not None and answer.side_by_side.pairs else []),
     ]  # fmt: skip
     return answer_page(
         AnswerReport(

@@ -20,6 +20,7 @@ from planner.compare import (
 )
 from planner.compare.evaluation import Comparison, Row
 from planner.core import Estimate, Text
+from planner.core.slugs import UNOFFICIAL
 from planner.cost import Display, Influence, shown
 from planner.figures import ChartSpec
 from planner.figures.frame import Theme
@@ -38,7 +39,11 @@ def short_names(every: Sequence[Candidate]) -> dict[str, str]:
     for more in (_with_provider, _with_model, _with_terms, lambda c: c.label):
         shared = {name for name, n in Counter(names.values()).items() if n > 1}
         names |= {c.id: more(c) for c in every if names[c.id] in shared}
-    return names
+    return {c.id: _with_badge(names[c.id], c) for c in every}
+
+
+def _with_badge(name: str, candidate: Candidate) -> str:
+    return name if UNOFFICIAL in name else f"{name}{candidate.badge}"
 
 
 def _short(candidate: Candidate) -> str:

@@ -41,7 +41,8 @@ class Run:
 
     `step_time_s` is the measured step time or, where only epochs were published, mean epoch
     time / steps per epoch (validation included); None is unmeasured. `epoch_prior` is the prior of
-    epoch scatter from the other runs of its result set on its system.
+    epoch scatter from the other runs of its result set on its system. `standing` is "unofficial"
+    for a run of an unofficial set, whose `system` says so too.
     """
 
     run_id: str
@@ -84,6 +85,7 @@ class Run:
     drop_remainder: bool | None = None
     peak_memory_bytes: int | None = None
     peak_memory_method: str | None = None
+    standing: str | None = None
     epoch_prior: EpochPrior = EPOCHS
 
     @property

@@ -44,6 +44,7 @@ class TrialSet:
     basis: str
     licence: str | None
     source: str | None
+    standing: str | None = None
 
     @property
     def key(self) -> tuple[str | None, ...]:

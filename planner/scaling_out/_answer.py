@@ -52,7 +52,8 @@ USUAL_BATCH: Final = 256
 MOST_BATCHES: Final = 4
 """Most batches that are shown without a choice."""
 _GRID: Final = 33
-"""Batches at which a change of the faster count is looked for."""
+_AROUND: Final = 16.0
+"""A change of the faster count is looked for at `_GRID` batches, up to this factor around one."""
 BYTES: Final = 4.0
 """Bytes of a weight and of its gradient on the way to a parameter server: float32."""
 
@@ -198,6 +199,12 @@ class Answer:
     driver_devices: int
     best_in_time: CountAnswer | None
     best_in_budget: CountAnswer | None
+
+    @property
+    def standing(self) -> str | None:
+        """The standing of the runs: "unofficial" where those of one of both series are."""
+        both = (self.series, *([self.driver] if self.driver else []))
+        return next((s for x in both if (s := x.runs[0].standing)), None)
 
     @property
     def shown(self) -> tuple[CountAnswer, ...]:
@@ -624,32 +631,31 @@ def _not_below(batch: Estimate, least: float) -> Estimate:
 def _weighed_crossing(
     common: Estimate | Refusal, many: tuple[Series, int], few: tuple[Series, int]
 ) -> Estimate | Refusal:
-    """Return where the answered steps cross, between the crossing of own lines and the common one.
+    """Return where the answered steps cross: counts with lines of their own have weighed steps.
 
-    The interval is that of the lines where they cross inside their batches, else the common one.
+    The interval is that of the own lines where they cross inside their batches, else the common
+    one.
     """
     workers, driver = (series.own(count) for series, count in (many, few))
-    if workers is None or driver is None:
+    if workers is None and driver is None:
         return common
-    own = crossover(driver, workers)
-    if isinstance(own, Refusal):
-        return common
-    inside = own.basis != "extrapolated"
-    if isinstance(common, Refusal):
-        return own if inside else common
-    batch = np.geomspace(float(own.value), float(common.value), _GRID)
+    own = common if workers is None or driver is None else crossover(driver, workers)
+    chosen = own if isinstance(own, Estimate) and own.basis != "extrapolated" else common
+    if isinstance(chosen, Refusal):
+        return chosen
+    around = float(chosen.value)
+    batch = np.geomspace(around / _AROUND, around * _AROUND, _GRID)
     steps = [series.step(batch, count) for series, count in (many, few)]
-    chosen = own if inside else common
     if isinstance(steps[0], Refusal) or isinstance(steps[1], Refusal):
         return chosen
     slower = np.log(np.asarray(steps[0].value) / np.asarray(steps[1].value))
-    change = np.flatnonzero(slower[:-1] * slower[1:] < 0.0)
+    change = np.flatnonzero((slower[:-1] > 0.0) & (slower[1:] <= 0.0))
     if not change.size:
         return chosen
-    at = change[0]
-    part = slower[at] / (slower[at] - slower[at + 1])
-    crossed = batch[at] * (batch[at + 1] / batch[at]) ** part
-    return chosen.scaled(float(crossed / float(chosen.value)))
+    part = slower[change] / (slower[change] - slower[change + 1])
+    crossed = batch[change] * (batch[change + 1] / batch[change]) ** part
+    nearest = crossed[np.argmin(np.abs(np.log(crossed / around)))]
+    return chosen.scaled(float(nearest) / around)
 
 
 def _bracket(

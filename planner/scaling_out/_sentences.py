@@ -14,6 +14,7 @@ from planner.core import (
     plural,
     several,
 )
+from planner.core.slugs import BADGE
 from planner.scaling_out._answer import Answer, CountAnswer, Crossing, UnevenAnswer, outside
 from planner.throughput import interval_text, rounded_estimate, size
 
@@ -166,11 +167,11 @@ def _where(answer: Answer) -> str:
 
 
 def _where_at(answer: Answer, held: float) -> str:
-    batch = batch_text(held)
+    batch, badge = batch_text(held), BADGE if answer.standing else ""
     return (
-        Text("at global batch {batch}", batch=batch)
+        Text("at global batch {batch}{badge}", batch=batch, badge=badge)
         if answer.hold == "global"
-        else Text("at batch {batch} per device", batch=batch)
+        else Text("at batch {batch} per device{badge}", batch=batch, badge=badge)
     )
 
 

@@ -8,7 +8,15 @@ it touched: at ten million runs a view needs seconds. Both have the same text, s
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from planner.store.sql import CHECKED_RUN, DEVICES, FACETS, NETWORK, TIMED_RUN, TRIAL_RUN
+from planner.store.sql import (
+    CHECKED_RUN,
+    DEVICES,
+    FACETS,
+    NETWORK,
+    SYSTEM_NAME,
+    TIMED_RUN,
+    TRIAL_RUN,
+)
 
 # ruff: noqa: S608 - the parts of these texts are constants of this program
 Key = Literal["workload", "network", "result_set"]
@@ -52,7 +60,8 @@ TOTALS: Final = (
         coalesce(bool_and(repository IS NOT NULL) FILTER ({_COUNTED}), false) AS published,
         count(DISTINCT coalesce(accelerator_model_name, system_name))
             FILTER ({_COUNTED} AND device_kind IS DISTINCT FROM 'cpu') AS accelerators,
-        count(DISTINCT system) FILTER ({_COUNTED}) AS systems
+        count(DISTINCT system) FILTER ({_COUNTED}) AS systems,
+        bool_and(standing IS NOT NULL) AS unofficial
     FROM @runs WHERE status = 'ok' GROUP BY workload""",
     ),
     SummaryTable(
@@ -60,7 +69,7 @@ TOTALS: Final = (
         key="workload",
         query=f"""
     WITH timed AS (
-        SELECT workload, hash(system_name, pattern, software) AS series,  -- a third of the memory
+        SELECT workload, hash({SYSTEM_NAME}, pattern, software) AS series,  -- a third of the memory
             ({DEVICES})::BIGINT AS devices, bool_or(repository IS NULL) AS own,
             bool_or(launch IS NOT NULL) AS launched, count(*) AS runs
         FROM @runs WHERE {TIMED_RUN}
@@ -79,7 +88,7 @@ TOTALS: Final = (
         key="workload",
         query="""
     SELECT workload, precision, system_name, accelerator_model_name, accelerators_per_node,
-        number_of_nodes, repository IS NULL AS own, max(samples_per_s) AS samples_per_s
+        number_of_nodes, repository IS NULL AS own, standing, max(samples_per_s) AS samples_per_s
     FROM @runs
     WHERE status = 'ok' AND mode = 'training' AND device_kind <> 'cpu' AND samples_per_s > 0
     GROUP BY ALL""",
@@ -94,7 +103,7 @@ TOTALS: Final = (
         bool_or(evaluation_higher_is_better) AS higher,
         min(basis) AS basis, min(licence) AS licence, min(source) AS source,
         bool_and(repository IS NOT NULL) AS published,
-        count(DISTINCT global_batch_size) AS batches
+        count(DISTINCT global_batch_size) AS batches, min(standing) AS standing
     FROM @runs WHERE {TRIAL_RUN} GROUP BY 1, 2, 3, 4, 5, 6""",
     ),
     SummaryTable(

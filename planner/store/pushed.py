@@ -18,6 +18,7 @@ from typing import Any, Final, NoReturn
 import pyarrow as pa
 
 from planner.core import MAX_SET_TEXT, Problem, Text
+from planner.core.slugs import UNOFFICIAL
 from planner.runs import BY_NAME, RecordError, Row, run_id
 from planner.store.disk.files import write_once
 from planner.store.sealed.commit import Committed, commit_runs
@@ -90,12 +91,17 @@ def read_body(data: bytes) -> PushRequest:
 
 
 def keep(
-    results: Path, pushed: PushRequest, claim: Callable[[str], object] = lambda _: None
+    results: Path,
+    pushed: PushRequest,
+    claim: Callable[[str], object] = lambda _: None,
+    *,
+    official: bool = False,
 ) -> list[Committed]:
     """Commit the runs to their set below `results`; a new set gets its set.toml first.
 
     `claim` is called with the reference of the set before any run is written. Its exceptions pass
-    through, and no run is written then.
+    through, and no run is written then. A new set is unofficial, unless `official` says that those
+    who send are trusted: then its standing is that of the request.
 
     Raises:
         PushError: rows break the rules of the table.
@@ -105,7 +111,10 @@ def keep(
     folder = results / pushed.slug
 
     def begin() -> None:
-        write_once(folder / NAME, new_set_text({"title": pushed.slug, **pushed.fields}))
+        fields = {"title": pushed.slug, **pushed.fields}
+        if not official:
+            fields["standing"] = UNOFFICIAL
+        write_once(folder / NAME, new_set_text(fields))
         claim(read_set(folder, "")[0].reference)
 
     try:

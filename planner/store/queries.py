@@ -81,13 +81,15 @@ class RunCount:
 class KnownWorkload:
     """Counts of a workload's good runs and accelerator models, and its kind.
 
-    `is_own` is True if some of them are in the user's folders.
+    `is_own` is True if some of them are in the user's folders, `is_unofficial` if all of them are
+    of unofficial sets.
     """
 
     runs: int
     accelerators: int
     is_own: bool
     kind: Kind
+    is_unofficial: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -184,6 +186,7 @@ class _Workload(NamedTuple):
     published: bool
     accelerators: int
     systems: int
+    unofficial: bool
 
     @property
     def place(self) -> tuple[bool, bool, int, int, int, str]:
@@ -225,6 +228,7 @@ def _records(store: Store) -> dict[str, KnownWorkload]:
             accelerators=w.hardware,
             is_own=not own.isdisjoint(w.folders),
             kind=kind_of(w.name, w.family),
+            is_unofficial=w.unofficial,
         )
 
     def again(
@@ -532,7 +536,8 @@ def job_rows(store: Store, workload: str, most: int = MOST_RUNS) -> list[dict[st
 
 def library_rows(store: Store, workload: str) -> list[dict[str, Any]]:
     """Return the best samples/s of this and all measured workloads on every system."""
-    return list(store.arrow(sql.LIBRARY_ROWS, [workload, MOST_SPEEDS]).to_pylist())
+    parameters = {"workload": workload, "most": MOST_SPEEDS}
+    return list(store.arrow(sql.LIBRARY_ROWS, parameters).to_pylist())
 
 
 def work(store: Store, filters: Filters) -> list[tuple[str, int, float]]:
@@ -694,11 +699,11 @@ def _parameters(filters: Filters) -> dict[str, list[str] | None]:
 
 def _trial_set(row: tuple[Any, ...]) -> TrialSet:
     network, dataset, precision, metric, folder, result_set, files, count, *more = row
-    target, higher, basis, licence, source = more
+    target, higher, basis, licence, source, standing = more
     return TrialSet(
         network=network, dataset=dataset, precision=precision, metric=metric, folder=folder,
         result_set=result_set, files=tuple(files), trials=count, target=target,
-        higher_is_better=higher, basis=basis, licence=licence, source=source,
+        higher_is_better=higher, basis=basis, licence=licence, source=source, standing=standing,
     )  # fmt: skip
 
 

@@ -23,6 +23,7 @@ import duckdb
 import pyarrow as pa
 
 from planner.core import MAX_REASON, MAX_TEXT, Text
+from planner.core.slugs import UNOFFICIAL
 from planner.networks import kind_of
 from planner.runs import ARROW_SCHEMA, SCHEMA_VERSION, SUMMARY
 from planner.store import _runs_file as runs_file
@@ -86,7 +87,12 @@ _FILE_SCHEMA: Final = pa.schema(
 _TASK_SCHEMA: Final = pa.schema({name: pa.string() for name in ("workload", "family", "task")})
 _ROW_SCHEMA: Final = pa.schema(
     [ARROW_SCHEMA.field(n).with_nullable(True) for n in SUMMARY]
-    + [("file", pa.string()), ("folder", pa.string()), ("precedence", pa.int32())]
+    + [
+        ("file", pa.string()),
+        ("folder", pa.string()),
+        ("precedence", pa.int32()),
+        ("standing", pa.string()),
+    ]
 )
 
 
@@ -194,6 +200,7 @@ class Store:
         self._partly: tuple[Refused, ...] = ()
         self._set_files = SetFiles()
         self._sets: dict[str, ResultSet] = {}
+        self._unofficial: frozenset[str] = frozenset()
         self._titled: Mapping[str, Access] = {}
         self._begin_where_it_ended()
         self._serving = self._base
@@ -565,6 +572,7 @@ class Store:
         self._single: set[str] = set()
         self._waiting: set[str] = set()
         self._again: set[str] = set()
+        self._marked: frozenset[str] = frozenset()
         self._is_new = True
         if self._place is None:
             self._base = self._instance(_THREADS)
@@ -625,6 +633,7 @@ class Store:
                 return False
             rows = self._base.execute(sql.LOADED_FILES).fetchall()
             names = self._base.execute(sql.NAMES).fetchall()
+            self._marked = frozenset(p for (p,) in self._base.execute(sql.MARKED).fetchall())
         except duckdb.Error:
             return False
         if seen is not None and any(path not in seen for path, *_ in rows):
@@ -738,6 +747,7 @@ class Store:
         files = [p for p in new if not p.endswith((f"/{NAME}", f"/{WITHDRAWN}", f"/{ACCESS}"))]
         files.sort(key=self._order)
         sets = self._read_sets(now)
+        self._unofficial = frozenset(place for place, s in sets[0].items() if s.is_unofficial)
         touched: set[_Touched] = set()
         drop = {p for p in gone if p in now}  # changed in place: never beside themselves
         self._waiting = (self._waiting & now.keys()) - gone - set(files)
@@ -748,6 +758,9 @@ class Store:
                 self._load(part, now)
                 query, parameters = _touching(going)
                 touched |= set(self._base.execute(query, parameters).fetchall())
+                if other := sorted(self._unofficial ^ self._marked):
+                    marked = self._base.execute(sql.TOUCHED_IN, {"places": other}).fetchall()
+                    touched |= set(marked)
                 with self._state:
                     self._close_idle()
                     self._swap(set(going), part, now, touched if last else None)
@@ -847,7 +860,10 @@ class Store:
         self._base.execute(sql.CLEAR_INCOMING)
         if part.runs and not self._has_room():
             raise _NoRoomError
-        rows = [row | self._located(row["file"]) for row in part.single]
+        rows = [
+            row | self._located(row["file"]) | {"standing": self._standing(row["file"])}
+            for row in part.single
+        ]
         self._load_rows(rows, part.refused)
         alike: dict[tuple[int, int], list[str]] = {}
         for path, seal in part.many.items():
@@ -905,7 +921,7 @@ class Store:
         try:
             if too_long(self._base, paths, version):
                 return False
-            self._base.execute(sql.LOAD_FILES[version], _files(paths) | self._located(paths[0]))
+            self._base.execute(sql.LOAD_FILES[version], self._arriving(paths))
         except _BROKEN:  # the bad file is found by loading one by one
             self._one_by_one = True
             raise
@@ -928,9 +944,7 @@ class Store:
         try:
             if reason := too_long(self._base, [path], version_of(seal)):
                 return reason
-            self._base.execute(
-                sql.LOAD_FILES[version_of(seal)], _files([path]) | self._located(path)
-            )
+            self._base.execute(sql.LOAD_FILES[version_of(seal)], self._arriving([path]))
             [(held,)] = self._base.execute(sql.HELD, [path]).fetchall()
             broken = self._base.execute(sql.BROKEN_RULE, [path]).fetchone()
         except _BROKEN:
@@ -965,6 +979,8 @@ class Store:
         paths = sorted(gone & self._loaded)
         with _cursor(self._base) as cursor:
             cursor.begin()
+            if touched is not None:
+                self._mark(cursor)
             if self._place is not None and touched is None:
                 cursor.execute(sql.KEEP_STALE, [paths])
             if paths:
@@ -983,8 +999,19 @@ class Store:
                     _renew(cursor, {*touched, *cursor.execute(sql.STALE).fetchall()})
                     cursor.execute(sql.CLEAR_STALE)
             cursor.commit()
+        if touched is not None:
+            self._marked = self._unofficial
         self._loaded -= gone
         self._single -= gone
+
+    def _mark(self, cursor: duckdb.DuckDBPyConnection) -> None:
+        """Give the loaded runs of sets that were checked, or no longer are, their standing."""
+        for standing, places in (
+            (UNOFFICIAL, self._unofficial - self._marked),
+            (None, self._marked - self._unofficial),
+        ):
+            for statement in sql.MARK if places else ():
+                cursor.execute(statement, {"standing": standing, "places": sorted(places)})
 
     def _keep_files(
         self, cursor: duckdb.DuckDBPyConnection, part: _Arrivals, now: accept.Listing
@@ -1100,6 +1127,14 @@ class Store:
     def _located(self, path: str) -> dict[str, Any]:
         """Return the columns that follow from the folder of a file."""
         return {"folder": self._folder_of(path), "precedence": self._rank(path)}
+
+    def _arriving(self, paths: Sequence[str]) -> dict[str, Any]:
+        """Return the parameters to load files of one folder of results."""
+        unofficial = {"unofficial": sorted(self._unofficial)}
+        return _files(paths) | self._located(paths[0]) | unofficial
+
+    def _standing(self, path: str) -> str | None:
+        return UNOFFICIAL if os.path.dirname(path) in self._unofficial else None  # noqa: PTH120
 
     def _place_problem(self, path: str) -> str | None:
         if os.path.dirname(path) in self._roots:  # noqa: PTH120 - ten thousand of them, fast

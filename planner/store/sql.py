@@ -8,6 +8,7 @@ from typing import Final
 import pyarrow as pa
 
 from planner.core import MAX_TEXT
+from planner.core.slugs import BADGE, UNOFFICIAL
 from planner.runs import BY_NAME, NESTED, READ, SCHEMA_VERSION, SUMMARY
 from planner.store.sealed.accept import NUMBERS
 
@@ -26,11 +27,15 @@ WORKLOAD: Final = """
       CASE WHEN sequence_length IS NOT NULL THEN sequence_length::VARCHAR || ' tokens' END,
       CASE WHEN image_px IS NOT NULL THEN image_px::VARCHAR || ' px' END,
       optimizer, precision)"""
+_BADGE: Final = f"CASE WHEN standing IS NULL THEN '' ELSE '{BADGE}' END"
+SYSTEM_NAME: Final = f"system_name || {_BADGE}"
+"""The name of a system; that of runs of an unofficial set says so."""
 SYSTEM: Final = f"""
     CASE WHEN {DEVICES} > 1 THEN ({DEVICES})::VARCHAR || ' × ' ELSE '' END || system_name
     || CASE WHEN number_of_nodes > 1 THEN ' on ' || number_of_nodes::VARCHAR || ' nodes'
        ELSE '' END
-    || CASE WHEN {DEVICES} > 1 AND NOT peer_to_peer THEN ' without P2P' ELSE '' END"""
+    || CASE WHEN {DEVICES} > 1 AND NOT peer_to_peer THEN ' without P2P' ELSE '' END
+    || {_BADGE}"""
 PATTERN: Final = """
     coalesce(nullif(concat_ws(', ',
       CASE WHEN mode = 'inference' THEN 'inference' END,
@@ -64,7 +69,12 @@ _DERIVED: Final = f"""
     {STEP_TIME} AS step_time_s, {SAMPLES_PER_S} AS samples_per_s, NULL::VARCHAR AS task"""
 _DERIVED_TYPES: Final = """workload VARCHAR, system VARCHAR, pattern VARCHAR, software VARCHAR,
     step_time_s DOUBLE, samples_per_s DOUBLE, task VARCHAR"""
-_PLACED: Final = "folder VARCHAR, precedence INTEGER, numbers UBIGINT, file VARCHAR"
+_PLACED: Final = """folder VARCHAR, precedence INTEGER, standing VARCHAR, numbers UBIGINT,
+    file VARCHAR"""
+_STANDING: Final = "CASE WHEN list_contains($unofficial::VARCHAR[], {}) THEN '{}' END".format(
+    "parse_dirpath({})", UNOFFICIAL
+)
+"""The standing of a file, with the folders of all unofficial sets as a parameter."""
 _COLUMNS: Final = f"{_DEFINED}, {_DERIVED_TYPES}, {_PLACED}"
 _NUMBERS: Final = f"hash({', '.join(NUMBERS)})"
 
@@ -101,27 +111,38 @@ UNSOUND: Final = """
 STALE: Final = "SELECT DISTINCT * FROM stale"
 CLEAR_STALE: Final = "DELETE FROM stale"
 NAMES: Final = "SELECT DISTINCT workload, model FROM runs"
+MARKED: Final = """
+    SELECT DISTINCT parse_dirpath(file) FROM (SELECT file, standing FROM runs
+        UNION ALL SELECT file, standing FROM spare) WHERE standing IS NOT NULL"""
+"""The folders of the sets whose runs are marked as unofficial."""
+_OF_PLACES: Final = "list_contains($places::VARCHAR[], parse_dirpath(file))"
+MARK: Final = tuple(
+    f"""UPDATE {table} SET standing = $standing,
+        system = {SYSTEM.replace("standing", "$standing::VARCHAR")} WHERE {_OF_PLACES}"""
+    for table in ("runs", "spare")
+)
+"""Statements that give the runs in some folders another standing."""
 
 
 def _file(version: int) -> str:
-    """Return the query of a file of a schema version; later columns are NULL."""
+    """Return what follows SELECT for a file of a schema version; later columns are NULL."""
     later = [n for n in SUMMARY if BY_NAME[n].since > version]
     added = "".join(f", NULL::{_TYPES[BY_NAME[n].type]} AS {n}" for n in later)
-    return f"""SELECT *{added}
+    return f"""*{added}
         FROM read_parquet($files, filename = true, hive_partitioning = false)"""
 
 
 LOAD_FILES: Final = {
     version: f"""
     INSERT INTO work.incoming
-    SELECT {_STORED}, {_DERIVED}, $folder, $precedence, {_NUMBERS}, filename
-    FROM ({_file(version)})"""
+    SELECT {_STORED}, {_DERIVED}, $folder, $precedence, standing, {_NUMBERS}, filename
+    FROM (SELECT {_STANDING.format("filename")} AS standing, {_file(version)})"""
     for version in range(1, SCHEMA_VERSION + 1)
 }
 """Statements to load multi-run files of one folder, by the schema version in their seal."""
 LOAD_ROWS: Final = f"""
     INSERT INTO work.incoming
-    SELECT {_STORED}, {_DERIVED}, folder, precedence, {_NUMBERS}, file FROM arrived"""
+    SELECT {_STORED}, {_DERIVED}, folder, precedence, standing, {_NUMBERS}, file FROM arrived"""
 WITHOUT_TASK: Final = "SELECT DISTINCT workload, family FROM work.incoming"
 SET_TASK: Final = """
     UPDATE work.incoming SET task = tasks.task FROM tasks
@@ -180,7 +201,7 @@ BROKEN_RULES: Final = f"""
 TEXTS: Final = tuple(n for n in SUMMARY if BY_NAME[n].type == pa.string())
 LONGEST: Final = {
     version: f"""
-    SELECT {", ".join(f"max(length({n}))" for n in TEXTS)} FROM ({_file(version)})"""
+    SELECT {", ".join(f"max(length({n}))" for n in TEXTS)} FROM (SELECT {_file(version)})"""
     for version in range(1, SCHEMA_VERSION + 1)
 }
 """The longest text of each of `TEXTS` in files, by the schema version in their seal.
@@ -285,14 +306,16 @@ COUNT_ALL: Final = "SELECT count(*), max(recorded_at) FROM runs"
 TABLE: Final = f"""
     SELECT run_id, workload, system, global_batch_size, pattern, software, status, basis,
         epochs_measured, samples_per_epoch, first_epoch_s, later_epoch_mean_s, later_epoch_sd_s,
-        samples_per_s, total_s, result_set, folder, recorded_at, published_on, source_url, licence
+        samples_per_s, total_s, result_set, folder, standing, recorded_at, published_on,
+        source_url, licence
     FROM runs WHERE {_where()}
     ORDER BY workload, system, pattern, global_batch_size, run_id LIMIT $most OFFSET $skip"""
 LISTED: Final = f"""
     SELECT run_id, workload, system, global_batch_size, later_epoch_mean_s, samples_per_s,
         pre_train_s, first_epoch_s, later_epoch_sd_s, step_time_s, total_s, peak_memory_bytes,
         energy_kwh, precision, pattern, status, basis, epochs_measured, samples_per_epoch,
-        software, recorded_at, published_on, licence, source_url, result_set, folder, stated_mfu,
+        software, recorded_at, published_on, licence, source_url, result_set, folder, standing,
+        stated_mfu,
         CASE WHEN mode = 'training' AND status = 'ok' THEN samples_per_s END AS throughput,
         train_flops_per_sample, accelerator_model_name, accelerators_per_node, number_of_nodes
     FROM runs WHERE {_where()}
@@ -318,6 +341,7 @@ RUN_COLUMNS: Final = (
     "total_s", "steps_per_epoch", "samples_per_epoch", "step_time_s", "samples_per_s",
     "asymptotic_throughput", "overhead_s", "dataset", "train_samples", "validation_s",
     "validation_samples_per_epoch", "drop_remainder", "peak_memory_bytes", "peak_memory_method",
+    "standing",
 )  # fmt: skip
 _RUN: Final = ", ".join(RUN_COLUMNS)
 RUN: Final = f"SELECT {_RUN} FROM runs WHERE run_id = ?"
@@ -368,7 +392,7 @@ ROW: Final = f"{_SHOWN} WHERE run_id = ?"
 _AMONG: Final = "($among IS NULL OR list_contains($among::VARCHAR[], workload))"
 WORKLOADS: Final = f"""
     SELECT workload, good, folders, family, hardware, trained, timed, checked, runs, answers,
-        any_trained, published, accelerators, systems
+        any_trained, published, accelerators, systems, unofficial
     FROM workload_totals WHERE {_AMONG}"""
 """Counts of good runs by workload.
 
@@ -396,7 +420,7 @@ TRIAL_RUN: Final = """mode = 'training' AND evaluation_metric IS NOT NULL
 HAVE_TRIALS: Final = f"SELECT 1 FROM runs WHERE {TRIAL_RUN} AND {_AMONG} LIMIT 1"
 TRIAL_SETS: Final = """
     SELECT network, dataset, precision, evaluation_metric, folder, result_set, files, runs, target,
-        higher, basis, licence, source
+        higher, basis, licence, source, standing
     FROM trial_sets ORDER BY published, batches DESC, runs DESC, 1, 2, 3, 4, 5, 6"""
 """A diverged trial counts as one that missed the target.
 
@@ -425,12 +449,12 @@ TARGET_TIMES: Final = f"""
 TIMED_RUN: Final = """status = 'ok' AND mode = 'training' AND (asymptotic_throughput IS NOT NULL
         OR global_batch_size IS NOT NULL AND step_time_s IS NOT NULL)"""
 TIMED_SYSTEMS: Final = f"""
-    SELECT workload, system_name, {DEVICES}, system, pattern, software,
+    SELECT workload, {SYSTEM_NAME}, {DEVICES}, system, pattern, software,
         count(DISTINCT global_batch_size)
     FROM runs
     WHERE workload = ? AND {TIMED_RUN}
     GROUP BY 1, 2, 3, 4, 5, 6
-    ORDER BY workload, system_name, 3, system, 7 DESC, pattern, software"""
+    ORDER BY workload, 2, 3, system, 7 DESC, pattern, software"""
 """Systems with a curve of step times in training; the best measured pattern first."""
 PLACEMENTS: Final = """
     SELECT run_id, coalesce(accelerators_per_node, 1), coalesce(number_of_nodes, 1), launch,
@@ -473,6 +497,8 @@ TOUCHED: Final = f"""
 
 The files are the deleted ones.
 """
+TOUCHED_IN: Final = f"SELECT DISTINCT {_TOUCHED} FROM runs WHERE {_OF_PLACES}"
+"""As `TOUCHED`, of the runs in some folders."""
 KEEP_STALE: Final = f"INSERT INTO stale {TOUCHED}"
 FACTOR_ROWS: Final = f"""
     {_SHOWN} WHERE rowid IN (
@@ -488,19 +514,24 @@ JOB_ROWS: Final = """
     SELECT run_id, framework, precision, optimizer, params, train_flops_per_sample, train_samples,
         samples_per_epoch, pre_train_s, global_batch_size, samples_per_s, device_kind,
         peak_memory_bytes, peak_memory_method,
-        system_name, system, accelerator_model_name, accelerators_per_node, number_of_nodes
+        system_name, system, accelerator_model_name, accelerators_per_node, number_of_nodes,
+        standing
     FROM runs WHERE workload = ? AND status = 'ok' AND mode = 'training'
     ORDER BY recorded_at DESC, run_id LIMIT ?"""
 """A workload's work per sample, memory, hardware and times."""
 LIBRARY_ROWS: Final = """
     SELECT workload, precision, system_name, accelerator_model_name, accelerators_per_node,
         number_of_nodes, max(samples_per_s) AS samples_per_s
-    FROM best_speeds WHERE own OR workload = ?
-    GROUP BY ALL ORDER BY ALL LIMIT ?"""
+    FROM best_speeds WHERE CASE WHEN workload = $workload THEN standing IS NOT DISTINCT FROM (
+            SELECT min(standing) FROM best_speeds WHERE workload = $workload
+            HAVING count(standing) = count(*))
+        ELSE own AND standing IS NULL END
+    GROUP BY ALL ORDER BY ALL LIMIT $most"""
 """The best speed of every workload on every system with accelerators.
 
 Published runs of other workloads are excluded: sources differ by more than two accelerators do in
-one source.
+one source. So are those of unofficial sets, which would move estimates of checked ones, except for
+a workload that has no others.
 """
 RECENT_SETS: Final = """
     SELECT result_set, folder, sum(runs)::BIGINT, max(newest),

@@ -424,6 +424,7 @@ def _row(curve: SystemCurve) -> Record:
             "curve": curve.label,
             "points": int(curve.batch.size),
             "left_out": len(curve.left_out),
+            "standing": curve.runs[0].standing,
             "refused": curve.curve.reason,
             "measure_next": curve.curve.measure_next,
         }
@@ -432,6 +433,7 @@ def _row(curve: SystemCurve) -> Record:
         "curve": curve.label,
         "points": c.n,
         "left_out": len(curve.left_out),
+        "standing": curve.runs[0].standing,
     }
     for name, e in (
         ("asymptotic_throughput", c.asymptotic_throughput),

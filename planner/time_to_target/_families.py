@@ -9,6 +9,7 @@ import numpy as np
 
 from planner.convergence import ConvergenceCurve, set_labels
 from planner.core import Estimate, Record, Text
+from planner.core.slugs import BADGE
 from planner.runs import TrialSet
 from planner.throughput import count, interval_text, rounded_estimate, size
 from planner.time_to_target.goodput import OptimizerComparison, OptimizerCurve
@@ -97,7 +98,7 @@ def families_of(
     `compared` are sets of trials from `alike`, each with its curve of `optimizer`, if any.
     """
     sets = [of for of, _ in compared]
-    networks = [of.network for of in sets]
+    networks = [f"{of.network}{BADGE if of.standing else ''}" for of in sets]
     names = networks if len(set(networks)) == len(networks) else set_labels(sets)
     families = [
         Family(name=name, curve=curve)

@@ -21,6 +21,7 @@ import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
+from planner.core import Text, paragraph, plural
 from runners.child.start import import_keras, leave
 from runners.process.events import EventWriter
 
@@ -56,14 +57,16 @@ def _reason(error: BaseException) -> str:
         return str(error)
     if isinstance(error, SystemExit):
         code = 0 if error.code is None else error.code
-        return f"The program ended itself (exit code {code}) before it returned a model."
-    text = " ".join(str(error).split())
-    if isinstance(error, MemoryError) or _NO_MEMORY in text:
+        return Text(
+            "The program ended itself (exit code {code}) before it returned a model.", code=code
+        )
+    detail = " ".join(str(error).split())
+    if isinstance(error, MemoryError) or _NO_MEMORY in detail:
         return (
             "The model does not fit into the memory of this machine. Return one with fewer layers, "
             "or enter its parameters and operations on Compare."
         )
-    return f"{type(error).__name__}: {text}"
+    return f"{_kind(error)}: {detail}"
 
 
 _NO_MEMORY: Final = "OOM when allocating"
@@ -107,7 +110,9 @@ def _model(request: Mapping[str, Any]) -> Any:  # noqa: ANN401 - a keras.Model
     sys.path[:0] = request["folders"]
     model = _loaded(source) if source.endswith((".keras", ".h5")) else _returned(source)
     if not isinstance(model, keras.Model):
-        raise UnclearError(f"{source} returns {type(model).__name__}. Return a Keras model.")
+        raise UnclearError(
+            Text("{source} returns {kind}. Return a Keras model.", source=source, kind=_kind(model))
+        )
     if shape := request.get("shape"):
         model = _of_shape(model, shape)
     if not getattr(model, "inputs", None):
@@ -130,23 +135,30 @@ def _loaded(source: str) -> Any:  # noqa: ANN401 - a keras.Model
     import keras
 
     if source.endswith(".keras") and not zipfile.is_zipfile(source):
-        raise UnclearError(f"{source} is not a Keras model: its content is not a zip archive.")
+        raise UnclearError(
+            Text("{source} is not a Keras model: its content is not a zip archive.", source=source)
+        )
     try:
         return keras.saving.load_model(source, compile=False, safe_mode=True)
     except MemoryError:
         raise
     except Exception as error:
-        text = " ".join(str(error).split())
-        if _NO_MEMORY in text:
+        detail = " ".join(str(error).split())
+        if _NO_MEMORY in detail:
             raise
-        if "safe_mode" in text or "unsafe" in text:
+        if "safe_mode" in detail or "unsafe" in detail:
             what = "The file holds Python code, as a Lambda layer, which is not run."
-            raise UnclearError(f"{what} {CODE}") from error
-        if missing := _NO_CLASS.search(text):
-            raise UnclearError(f"The class {missing[1]} is not in the file. {CODE}") from error
+            raise UnclearError(paragraph(what, CODE)) from error
+        if missing := _NO_CLASS.search(detail):
+            what = Text("The class {name} is not in the file.", name=missing[1])
+            raise UnclearError(paragraph(what, CODE)) from error
         raise UnclearError(
-            f"It cannot be read as a Keras model ({type(error).__name__}: {text[:200]}). "
-            "Save it again with model.save('name.keras')."
+            Text(
+                "It cannot be read as a Keras model ({error}: {detail}). Save it again with "
+                "model.save('name.keras').",
+                error=_kind(error),
+                detail=detail[:200],
+            )
         ) from error
 
 
@@ -164,33 +176,48 @@ def _returned(source: str) -> Any:  # noqa: ANN401 - anything
     module, _, name = source.partition(":")
     program = importlib.import_module(module)
     if not hasattr(program, name):
-        raise UnclearError(f"{module} has no {name}. {CODE}")
+        raise UnclearError(
+            paragraph(Text("{module} has no {name}.", module=module, name=name), CODE)
+        )
     value = getattr(program, name)
     if isinstance(value, keras.Model):
         return value
     if not callable(value) or isinstance(value, keras.layers.Layer):
-        kind = type(value).__name__
-        raise UnclearError(f"{name} of {module} is {kind}, no function and no Keras model. {CODE}")
+        what = Text("{name} of {module} is {kind}, no function and no Keras model.",
+                    name=name, module=module, kind=_kind(value))  # fmt: skip
+        raise UnclearError(paragraph(what, CODE))
     if needed := _needed(value):
-        raise UnclearError(f"{name} of {module} needs {needed}. It is called without any. {CODE}")
+        what = plural(
+            len(needed),
+            "{name} of {module} needs the argument {arguments}. It is called without any.",
+            "{name} of {module} needs the arguments {arguments}. It is called without any.",
+            name=name,
+            module=module,
+            arguments=", ".join(needed),
+        )
+        raise UnclearError(paragraph(what, CODE))
     return value()
 
 
-def _needed(function: Callable[..., Any]) -> str:
-    """Return the arguments without which a function cannot be called; "" where there is none."""
+def _needed(function: Callable[..., Any]) -> list[str]:
+    """Return the arguments without which a function cannot be called."""
     try:
         arguments = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):  # of a compiled function
-        return ""
+        return []
     any_number = {inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD}
-    needed = [a.name for a in arguments if a.default is a.empty and a.kind not in any_number]
-    return f"the argument{'s' if len(needed) > 1 else ''} {', '.join(needed)}" if needed else ""
+    return [a.name for a in arguments if a.default is a.empty and a.kind not in any_number]
+
+
+def _kind(value: object) -> str:
+    return type(value).__name__
 
 
 def _subclassed(model: Any) -> str:  # noqa: ANN401 - a keras.Model
-    return (
-        f"{type(model).__name__} is a subclassed model, whose operations are not recorded. "
-        "Return a functional or sequential model."
+    return Text(
+        "{kind} is a subclassed model, whose operations are not recorded. Return a "
+        "functional or sequential model.",
+        kind=_kind(model),
     )
 
 
@@ -206,22 +233,35 @@ def _of_shape(model: Any, shape: list[int]) -> Any:  # noqa: ANN401 - keras.Mode
     if not inputs and not isinstance(model, keras.Sequential):
         raise UnclearError(_subclassed(model))
     if len(inputs) > 1:
-        raise UnclearError(f"It has {len(inputs)} inputs; --shape is for one. Return a model whose "
-                      "inputs have fixed sizes.")  # fmt: skip
-    words = " x ".join(map(str, shape))
+        raise UnclearError(
+            Text(
+                "It has {count} inputs; --shape is for one. Return a model whose inputs have "
+                "fixed sizes.",
+                count=len(inputs),
+            )
+        )
+    given = " x ".join(map(str, shape))
     if inputs:
         own = inputs[0].shape[1:]
         if len(own) != len(shape) or any(
             n is not None and n != m for n, m in zip(own, shape, strict=True)
         ):
             stated = " x ".join("open" if n is None else str(n) for n in own)
-            raise UnclearError(f"A sample of the model is {stated}, not {words}. Change --shape.")
+            raise UnclearError(
+                Text(
+                    "A sample of the model is {stated}, not {given}. Change --shape.",
+                    stated=stated,
+                    given=given,
+                )
+            )
     tensor = keras.Input(tuple(shape), dtype=inputs[0].dtype if inputs else None)
     try:
         return keras.models.clone_model(model, input_tensors=tensor)
     except (ValueError, TypeError) as error:
-        text = " ".join(str(error).split())
-        raise UnclearError(f"A sample of {words} does not fit the model: {text[:300]}") from error
+        detail = " ".join(str(error).split())[:300]
+        raise UnclearError(
+            Text("A sample of {given} does not fit the model: {error}", given=given, error=detail)
+        ) from error
 
 
 def _layers(model: Any) -> Iterator[Any]:  # noqa: ANN401 - a keras.Model

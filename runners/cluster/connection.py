@@ -47,6 +47,17 @@ class Loss:
     raised: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class SharedText:
+    """A text in Ray's object store: arguments, logs and the dashboard have its reference only."""
+
+    ref: Ref
+
+    def read(self) -> str:
+        """Return the text, in a task of the process that made it."""
+        return str(_ray().get(self.ref))
+
+
 class Cluster:
     """The connection; `connected` opens it."""
 
@@ -107,6 +118,10 @@ class Cluster:
             scheduling_strategy=NodeAffinitySchedulingStrategy(node_id, soft=False),
         )
         return remote.remote(*arguments)
+
+    def secret(self, text: str) -> SharedText:
+        """Return a text that tasks can read and that is no argument of theirs."""
+        return SharedText(self._ray.put(text))
 
     def ended(self, tasks: Sequence[Ref], timeout_s: float) -> list[Ref]:
         """Return the tasks that have ended; wait for the first one up to a time limit."""

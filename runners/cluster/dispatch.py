@@ -1,8 +1,8 @@
 """Run the cases of a sweep on the nodes of a cluster, each on the first free node that can.
 
 A case is a task on one node. A task that is lost with its node or worker starts again on another
-node; it leaves a row only if it is lost in every attempt. This process alone stores rows, so a
-node that was given up but still measures adds none.
+node; it leaves a row only if it is lost in every attempt. A worker that was given up may still
+store its run: then that is the run of the attempt, and the one of the other node is left out.
 """
 
 import time
@@ -12,10 +12,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, Protocol
 
 from planner.runs import Row
-from planner.store.disk.sweeps import NodeState, NodeStatus
+from planner.store.disk.sweeps import NodeState, NodeStatus, Storer
 from runners.cluster import nodes as cluster_nodes
 from runners.cluster.connection import Loss, Ref
 from runners.cluster.nodes import Facts, Node, SweepTerms, capable, has_room, request
+from runners.cluster.storing import Stored, WithheldText
 from runners.machine import environment
 from runners.plan.cases import Case
 from runners.process.supervise import Ended, Stopped
@@ -61,6 +62,9 @@ class Tasks(Protocol):
 
     def cancel(self, tasks: Sequence[Ref]) -> None:
         """Interrupt tasks."""
+
+    def secret(self, text: str) -> WithheldText:
+        """Return a text that tasks can read and that is no argument of theirs."""
 
     def board(self) -> Any:  # noqa: ANN401 - an actor
         """Return what runs report their epochs to."""
@@ -188,6 +192,8 @@ class Sweep:
     destination: Destination
     attempts: int = 3
     join_s: float = JOIN_S
+    acknowledged: Callable[[Row], None] = lambda _: None
+    """Called on each row that the app has taken from its node."""
 
 
 def run(sweep: Sweep, roster: Roster, book: Journal, listener: Listener) -> list[Row]:
@@ -230,6 +236,8 @@ class _Course:
     """Lost attempts by case."""
     finished: Counter[str] = field(default_factory=Counter)
     """Runs with a row, by node."""
+    stored_by: dict[str, Storer] = field(default_factory=dict)
+    """Who stored the last run of a node."""
     epochs: dict[str, int] = field(default_factory=dict)
     """Last finished epoch of each case that is being measured."""
     made: list[Row] = field(default_factory=list)
@@ -252,9 +260,9 @@ class _Course:
             time.sleep(POLL_S)
         for ref in self.roster.cluster.ended(list(self.flying), POLL_S):
             flight = self.flying.pop(ref)
-            row = self._row(flight, self.roster.cluster.result(ref))
-            if row is not None:
-                self._settle(flight, saved(self.sweep.destination, row, self.book.status))
+            stored = self._stored(flight, self.roster.cluster.result(ref))
+            if stored is not None:
+                self._settle(flight, stored)
         self.book.beat()
 
     def _place(self) -> None:
@@ -271,6 +279,7 @@ class _Course:
                 full.add(kind)
                 kept.append(case)
                 continue
+            self.sweep.terms.storage.witness.renew()
             needed = request(case, node)
             used[node.node_id].update(needed)
             arguments = [case, self.sweep.terms, self.roster.cluster.board()]
@@ -281,8 +290,8 @@ class _Course:
             self.flying[ref] = _Flight(case, node, needed, time.perf_counter())
         self.waiting = kept
 
-    def _row(self, flight: _Flight, result: Row | Loss) -> Row | None:
-        """Return the row of an ended task; None if the case is to start again."""
+    def _stored(self, flight: _Flight, result: Stored | Loss) -> Stored | None:
+        """Return the run of an ended task; None if the case is to start again."""
         if not isinstance(result, Loss):
             return result
         case, node = flight.case, flight.node
@@ -292,6 +301,9 @@ class _Course:
         number = self.losses[case.case_id]
         reason = environment.clean(result.reason, {})
         self.listener.on_node(f"{case.words} on {node.name} was lost: {reason}")
+        attempt = self.sweep.terms.storage.attempt_id(case)
+        if (row := self.sweep.destination.run_of(attempt)) is not None:
+            return Stored(row=row, by="node in folder")  # its node was lost after that
         if number < self.sweep.attempts:
             self.waiting.insert(0, case)
             return None
@@ -303,10 +315,17 @@ class _Course:
             wall_s=time.perf_counter() - flight.began_s,
             peak_rss_bytes=0,
         )
-        return cluster_nodes.lost(case, self.sweep.terms, node.facts, ended, number)
+        row = cluster_nodes.lost(case, self.sweep.terms, node.facts, ended, number)
+        return Stored(row=row, by="start")
 
-    def _settle(self, flight: _Flight, row: Row) -> None:
-        """Count a stored row, or put its case back for another attempt."""
+    def _settle(self, flight: _Flight, stored: Stored) -> None:
+        """Count a run, stored here unless its node has done it; or try its case again."""
+        if stored.by == "node in app":
+            self.sweep.acknowledged(stored.row)
+        row = saved(self.sweep.destination, stored.row, self.book.status)
+        if not self.losses[flight.case.case_id]:  # else a worker may still be measuring it
+            self.sweep.destination.release(self.sweep.terms.storage.attempt_id(flight.case))
+        self.stored_by[flight.node.node_id] = stored.by
         self.made.append(row)
         self.finished[flight.node.node_id] += 1
         self.book.taken_s.append(time.perf_counter() - flight.began_s)
@@ -381,6 +400,7 @@ class _Course:
                 finished=self.finished[node.node_id],
                 state="unusable" if reason else there,
                 message=reason,
+                stored_by=self.stored_by.get(node.node_id, ""),
             )
 
 

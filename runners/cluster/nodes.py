@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from planner.runs import Row
 from planner.store.disk.sweeps import Turn, state_folder
+from runners.cluster.storing import Storage, Stored, store
 from runners.machine import facts as machine
 from runners.machine.identity import machine_id
 from runners.plan.cases import Case, Device
@@ -274,6 +275,7 @@ class SweepTerms:
     """Interpreter paths on the nodes by backend; empty for the one that runs Ray."""
     timeout_s: float
     memory_share: float
+    storage: Storage
     memory_bytes: int | None = None
     child: tuple[str, ...] = CHILD
 
@@ -303,8 +305,8 @@ def usual_priority() -> int:
     return os.getpriority(os.PRIO_PROCESS, 0)
 
 
-def measured(case: Case, terms: SweepTerms, board: Any = None) -> Row:  # noqa: ANN401 - an actor
-    """Return the row of a case, measured in a fresh child as in a local sweep.
+def measured(case: Case, terms: SweepTerms, board: Any = None) -> Stored:  # noqa: ANN401 - an actor
+    """Measure a case in a fresh child as in a local sweep; store its row where that is possible.
 
     Its epochs are reported to the board. A sweep of this machine alone that measures now is waited
     for, and the other way round.
@@ -328,7 +330,8 @@ def measured(case: Case, terms: SweepTerms, board: Any = None) -> Row:  # noqa: 
         row = measure(case, bench, terms.result_set, Hooks(on_event=reporting(case, board)))
     finally:
         turn.give_back()
-    return {**_with(row, niceness=niceness or None), **_columns(terms, state)}
+    own = _with(row, niceness=niceness or None, attempt_id=terms.storage.attempt_id(case))
+    return store({**own, **_columns(terms, state)}, terms.storage, state)
 
 
 def _with(row: Row, **values: Any) -> Row:  # noqa: ANN401 - of JSON
@@ -357,4 +360,5 @@ def lost(case: Case, terms: SweepTerms, facts: Facts, ended: Ended, attempts: in
         facts=facts.system,
         around={},
     )
-    return {**_with(row, lost_attempts=attempts), **_columns(terms, None)}
+    own = _with(row, lost_attempts=attempts, attempt_id=terms.storage.attempt_id(case))
+    return {**own, **_columns(terms, None)}

@@ -5,12 +5,17 @@ import time
 from collections.abc import Sequence
 
 from planner.core import Text
-from planner.runs import Row
+from planner.runs import Row, run_id
+from planner.store.disk.ledger import acknowledge, ledger
+from planner.store.disk.witness import Witness, witness
+from planner.store.sealed.attempts import release_all
 from planner.store.sealed.commit import CommitError, try_folder
+from planner.store.sealed.result_set import NAME, read_set
 from runners.cluster import dispatch
 from runners.cluster.connection import ClusterError, connected
 from runners.cluster.dispatch import Listener, NoNodeError, Roster
 from runners.cluster.nodes import Node, SweepTerms, host_of, unplaceable
+from runners.cluster.storing import Storage
 from runners.commands.console import FAILED, Stop, refuse, say
 from runners.commands.journals import (
     Meter,
@@ -36,6 +41,7 @@ from runners.sweep.context import (
     named_pythons,
     read_context,
 )
+from runners.sweep.push import Server, server
 from runners.sweep.rows import SetFolder
 from runners.sweep.sweep import Progress
 
@@ -111,13 +117,7 @@ def _measure(args: argparse.Namespace, context: Context, roster: Roster, stop: S
     """Run the sweep on the cluster and print how it ended."""
     name_result_set(context)
     book = new_book(args, context)
-    sweep = dispatch.Sweep(
-        cases=context.expanded.cases,
-        done=plans.done_of(context),
-        terms=_terms(args, context),
-        destination=SetFolder(context.folder),
-        attempts=_attempts(context),
-    )
+    cases = context.expanded.cases
     count = len(roster.ready)
     hourly, currency = plans.cost_per_hour(context, args.price_per_hour), context.spec.cost.currency
     until = limited(args, stop, None, currency)
@@ -130,8 +130,16 @@ def _measure(args: argparse.Namespace, context: Context, roster: Roster, stop: S
             book.on_update = shown.update
             book.update(phase="running", started_at=time.time(), limits=until.words,
                         cost_per_hour=hourly and hourly * count, currency=currency)  # fmt: skip
-            try_folder(context.folder, len(sweep.cases))
-            dispatch.run(sweep, roster, book, _listener(shown, until))
+            try_folder(context.folder, len(cases))
+            with witness(context.folder) as seen:
+                release_all(context.folder)
+                storage = _storage(args, context, seen, roster.cluster)
+                sweep = dispatch.Sweep(
+                    cases=cases, done=plans.done_of(context), terms=_terms(args, context, storage),
+                    destination=SetFolder(context.folder), attempts=_attempts(context),
+                    acknowledged=lambda row: _acknowledge(args, context, row),
+                )  # fmt: skip
+                dispatch.run(sweep, roster, book, _listener(shown, until))
         book.update(phase="finished", ended_at=time.time())
     except Stopped:
         return stopped(args, book, until.reached)
@@ -158,7 +166,25 @@ def _listener(shown: Progress, stop: Stop) -> Listener:
     return Listener(on_row=on_row, on_node=shown.note, stop=stop)
 
 
-def _terms(args: argparse.Namespace, context: Context) -> SweepTerms:
+def _storage(
+    args: argparse.Namespace, context: Context, seen: Witness, tasks: dispatch.Tasks
+) -> Storage:
+    return Storage(
+        witness=seen,
+        reference=read_set(context.folder, "")[0].reference,
+        about=(context.folder / NAME).read_text(encoding="utf-8"),
+        url=args.push,
+        token=tasks.secret(server(args.push, args.token_file).token) if args.push else None,
+    )
+
+
+def _acknowledge(args: argparse.Namespace, context: Context, row: Row) -> None:
+    """Note that the app has a run of a node, so that this process does not push it."""
+    address = Server(url=args.push, token="").address
+    acknowledge(ledger(context.state, address, context.folder.name), [run_id(row)])
+
+
+def _terms(args: argparse.Namespace, context: Context, storage: Storage) -> SweepTerms:
     return SweepTerms(
         result_set=context.folder.name,
         licence=context.licence,
@@ -168,4 +194,5 @@ def _terms(args: argparse.Namespace, context: Context) -> SweepTerms:
         timeout_s=context.spec.limits.timeout_s,
         memory_share=context.spec.limits.memory_share,
         memory_bytes=context.memory_bytes,
+        storage=storage,
     )

@@ -11,11 +11,10 @@ from dataclasses import asdict
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
-from urllib.parse import quote, urlencode
 
-from planner.core import Text, large, paragraph, plain, text_of
+from planner.core import Text, encoded, large, paragraph, plain, text_of
 from planner.networks import state_of
-from planner.store.disk.sweeps import Turn, condition, read_statuses, state_folder
+from planner.store.disk.sweeps import STORERS, Turn, condition, read_statuses, state_folder
 from planner.store.sealed.commit import CommitError
 from runners.commands.cluster import run_over_cluster
 from runners.commands.console import FAILED, OK, REFUSED, Stop, print_plan, refuse, say
@@ -129,6 +128,8 @@ def _all_statuses(args: argparse.Namespace) -> int:
         say(f"{s.sweep:<18} {how}  {s.message or ''}")
         for node in s.nodes if s.phase == "running" else ():
             now = "; ".join(node.runs) or node.message or node.state
+            if node.stored_by:
+                now = f"{now}; {Text('stored by {by}', by=STORERS[node.stored_by])}"
             say(f"  {node.name}: {node.accelerators or node.system}, {node.finished} runs; {now}")
     return OK
 
@@ -235,7 +236,7 @@ def compare_link(description: Description, args: argparse.Namespace) -> str:
         "precision": "bfloat16" if description["half"] else "float32",
     }  # fmt: skip
     pairs = [(name, text_of(value)) for name, value in values.items() if value is not None]
-    return f"{APP}/compare?{urlencode(pairs, quote_via=quote)}"
+    return f"{APP}/compare?{encoded(pairs)}"
 
 
 def _print(body: Description) -> None:

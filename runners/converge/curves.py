@@ -17,6 +17,8 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from planner.core import Text
+
 Floats = npt.NDArray[np.float64]
 
 WINDOWS: Final = 4
@@ -158,8 +160,12 @@ def _ending(curve: Curve) -> dict[str, Any]:
     """Return the status columns: divergence before the target is a failure, later is not."""
     if curve.diverged_at is None or curve.reached_at < NEVER:
         return {"status": "ok"}
-    reason = f"the loss was no longer a number at step {curve.diverged_at}"
-    return {"status": "nan", "status_reason": f"{reason} (learning rate {curve.rate:g})"}
+    reason = Text(
+        "the loss was no longer a number at step {step} (learning rate {rate:g})",
+        step=curve.diverged_at,
+        rate=curve.rate,
+    )
+    return {"status": "nan", "status_reason": reason}
 
 
 def _evaluation(point: TrialPoint, batch: int) -> dict[str, Any]:

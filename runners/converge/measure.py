@@ -21,6 +21,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any, Final, Literal
 
+from planner.core import Text, joined
 from planner.runs import Row, table_from_rows
 from planner.store.disk.files import write_once
 from planner.store.sealed.commit import commit_table, compact_name, try_folder
@@ -113,8 +114,8 @@ class Group:
     @property
     def words(self) -> str:
         """Description of the group in progress reports."""
-        widened = f", widened {self.part} times" if self.part > 1 else ", widened"
-        return f"{self.optimizer}, batch {self.batch}{widened if self.part else ''}"
+        widened = Text("widened {times} times", times=self.part) if self.part > 1 else "widened"
+        return joined(", ", (self.optimizer, f"batch {self.batch}", widened if self.part else ""))
 
 
 def first(plan: ConvergePlan) -> list[Group]:
@@ -378,7 +379,8 @@ def supervised(
             )  # fmt: skip
         except _Late:
             if not watch.finished:
-                watch.fail("timeout", f"not finished after {timeout_s:g} s")
+                reason = Text("not finished after {timeout_s:g} s", timeout_s=timeout_s)
+                watch.fail("timeout", reason)
             return
         if not watch.finished:
             watch.fail(*_why(ended, environ))
@@ -581,18 +583,34 @@ def _commit(bench: _Bench, search: _Search, request: Request, events: Sequence[E
 
 
 def _words(best: Best, plan: ConvergePlan) -> str:
-    edge = f", at the {best.edge} edge of the rates tried" if best.edge else ""
-    if best.steps == NEVER:
-        text = f"validation error {plan.target:g} was not reached, nearest at rate"
-        return f"{text} {best.rate:g}{edge}"
-    return f"{best.steps:g} steps (median of {plan.seeds} seeds) at rate {best.rate:g}{edge}"
+    edge = Text("at the {edge} edge of the rates tried", edge=best.edge) if best.edge else ""
+    steps = (
+        Text(
+            "validation error {target:g} was not reached, nearest at rate {rate:g}",
+            target=plan.target,
+            rate=best.rate,
+        )
+        if best.steps == NEVER
+        else Text(
+            "{steps:g} steps (median of {seeds} seeds) at rate {rate:g}",
+            steps=best.steps,
+            seeds=plan.seeds,
+            rate=best.rate,
+        )
+    )
+    return joined(", ", (steps, edge))
 
 
 def _summarise(
     plan: ConvergePlan, best: Mapping[tuple[str, int], Best | None], say: Callable[[str], None]
 ) -> None:
     """Print steps to the target, one line per optimiser."""
-    say(f"Steps to a validation error of {plan.target:g}, best learning rate of each batch:")
+    say(
+        Text(
+            "Steps to a validation error of {target:g}, best learning rate of each batch:",
+            target=plan.target,
+        )
+    )
     say("  ".join([f"{'batch':<10}", *(f"{b:>6}" for b in plan.batch)]))
     for optimizer in plan.optimizers:
         cells = [_cell(best[optimizer, b]) for b in plan.batch]

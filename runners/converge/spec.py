@@ -25,17 +25,19 @@ from typing import Annotated, Final
 
 from msgspec import Meta, convert
 
+from planner.core import Text
 from runners.plan.spec import (
     MOST,
     Count,
     Natural,
     Positive,
     SpecError,
+    String,
     Table,
-    Text,
     Title,
     Truth,
     problems,
+    said,
     shown,
     sound,
     table,
@@ -47,7 +49,7 @@ from runners.workloads import CATALOGUE, DATASETS, OPTIMIZERS, model_title
 def _one_of(names: Iterable[str]) -> Meta:
     return Meta(
         pattern=rf"\A(?:{'|'.join(map(re.escape, names))})\Z",
-        description=f"one of {', '.join(names)}",
+        **said(Text("one of {names}", names=", ".join(names))),
     )
 
 
@@ -129,7 +131,7 @@ class ConvergePlan:
 
     name: str
     title: Title
-    about: Text = ""
+    about: String = ""
     workload: _Workload
     options: _Options = field(default_factory=dict)
     dataset: Annotated[str, _one_of(DATASETS)] = ""
@@ -216,8 +218,8 @@ def of_networks(name: str, body: Table) -> tuple[ConvergePlan, ...]:
     plans = tuple(from_table(name, each) for each in whole)
     titles = [f"{model_title(p.workload, p.options)} {variant(p.staleness)}" for p in plans]
     if twice := [title.strip() for title in titles if titles.count(title) > 1]:
-        texts = [f"networks: {title} is listed twice. Remove one or change its options."
-                 for title in twice]  # fmt: skip
+        texts = [Text("networks: {network} is listed twice. Remove one or change its options.",
+                      network=title) for title in twice]  # fmt: skip
         raise SpecError(name, texts)
     return plans
 
@@ -237,7 +239,10 @@ def _problems(body: Table) -> list[str]:
     entries = sound(body, ConvergePlan)
     sizes = entries.get("batch", ())
     if len(set(sizes)) < len(sizes):
-        text = f"batch: {shown(sizes)} has a size twice; it must be a list of different numbers."
+        text = Text(
+            "batch: {sizes} has a size twice; it must be a list of different numbers.",
+            sizes=shown(sizes),
+        )
         messages.append(text)
     optimizers = body.get("optimizers")
     if isinstance(optimizers, Mapping):
@@ -256,18 +261,35 @@ def _of_workload(entries: Table) -> list[str]:
     data = DATASETS[entries.get("dataset", workload.dataset)]
     if data.task != workload.task:
         messages.append(
-            f"dataset: {data.name} holds {data.task}, {workload.name} takes {workload.task}."
+            Text(
+                "dataset: {dataset} holds {given}, {workload} takes {needed}.",
+                dataset=data.name,
+                given=data.task,
+                workload=workload.name,
+                needed=workload.task,
+            )
         )
     for name in ("train_samples", "validation_samples"):
         held = getattr(data, name)
         if not data.synthetic and entries.get(name, held) > held:
-            messages.append(f"{name}: is {entries[name]}; the data set holds {held}.")
+            messages.append(
+                Text(
+                    "{name}: is {value}; the data set holds {most}.",
+                    name=name,
+                    value=entries[name],
+                    most=held,
+                )
+            )
     train = entries.get("train_samples", data.train_samples)
     large = [b for b in entries.get("batch", ()) if b > train]
     if large and entries.get("sampling") != "with replacement":
         sizes = ", ".join(map(str, large))
         messages.append(
-            f"batch: {sizes} is more than the {train} training samples. Leave it out, or set "
-            'sampling = "with replacement" (such a batch repeats samples).'
+            Text(
+                "batch: {sizes} is more than the {train} training samples. Leave it out, or "
+                'set sampling = "with replacement" (such a batch repeats samples).',
+                sizes=sizes,
+                train=train,
+            )
         )
     return messages

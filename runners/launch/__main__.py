@@ -21,7 +21,6 @@ import contextlib
 import json
 import os
 import shlex
-import signal
 import socket
 import subprocess
 import sys
@@ -32,6 +31,7 @@ from dataclasses import dataclass, field
 from typing import IO, Final
 
 from runners.launch import PLACE, SERVER
+from runners.launch.cluster import ending, peer_lost
 from runners.launch.launcher import FIELDS, Launcher, from_table, port_range
 from runners.launch.worker import SIGNALS, settings, start_line
 from runners.process.events import FD, EventWriter, parse
@@ -147,21 +147,10 @@ class Launch:
         if task is self.tasks[0] and 0 < code < SIGNALS:  # it has reported its error itself
             return code
         how = ending(code, behind_prefix=bool(self.launcher.hosts))
-        alike = len(self.cluster[task.kind])
-        status, reason = "peer_lost", f"{task.name} of {alike} ended: {how}"
-        if failed := _failure(task):
-            status, reason = failed
+        lost = peer_lost(task.name, len(self.cluster[task.kind]), how)
+        status, reason = _failure(task) or ("peer_lost", lost)
         EventWriter().send("failed", status=status, reason=reason)
         return 1
-
-
-def ending(code: int, *, behind_prefix: bool) -> str:
-    """Return how a process ended: the name of its signal, or its exit code."""
-    number = code - SIGNALS if behind_prefix and code > SIGNALS else -code
-    with contextlib.suppress(ValueError):
-        if number > 0:
-            return signal.Signals(number).name
-    return f"exit code {code}"
 
 
 def host_of(launcher: Launcher, kind: str, index: int) -> str:

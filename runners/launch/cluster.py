@@ -1,5 +1,6 @@
 """Parts of the launchers whose cluster places the workers: Ray, Spark and Slurm."""
 
+import contextlib
 import json
 import re
 import signal
@@ -10,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from planner.core import Text
 from runners.launch import PLACE
 from runners.launch.worker import SIGNALS, start_line
 from runners.process.events import EventWriter, parse
@@ -55,7 +57,9 @@ def variables(launch: str, addresses: Sequence[str], index: int) -> dict[str, st
     """
     nodes = len({address.rpartition(":")[0] for address in addresses})
     if len(addresses) % nodes:
-        raise ValueError(f"{len(addresses)} workers are spread unevenly over {nodes} nodes.")
+        count = len(addresses)
+        raise ValueError(Text("{count} workers are spread unevenly over {nodes} nodes.",
+                              count=count, nodes=nodes))  # fmt: skip
     task = {"type": "worker", "index": index}
     place = {"launch": launch, "nodes": nodes, "per_node": len(addresses) // nodes}
     config = {"cluster": {"worker": list(addresses)}, "task": task}
@@ -91,9 +95,23 @@ def _error(code: int, events: bytes, config: Mapping[str, Any]) -> WorkerError:
     for event in map(parse, events.splitlines()):
         if event and event["event"] == "failed":
             return WorkerError(str(event["status"]), str(event["reason"]))
-    how = signal.Signals(code - SIGNALS).name if code > SIGNALS else f"exit code {code}"
-    name = f"worker {config['task']['index']} of {len(config['cluster']['worker'])}"
-    return WorkerError("peer_lost", f"{name} ended: {how}")
+    name, count = f"worker {config['task']['index']}", len(config["cluster"]["worker"])
+    how = ending(code, behind_prefix=True)
+    return WorkerError("peer_lost", peer_lost(name, count, how))
+
+
+def ending(code: int, *, behind_prefix: bool) -> str:
+    """Return how a process ended: the name of its signal, or its exit code."""
+    number = code - SIGNALS if behind_prefix and code > SIGNALS else -code
+    with contextlib.suppress(ValueError):
+        if number > 0:
+            return signal.Signals(number).name
+    return Text("exit code {code}", code=code)
+
+
+def peer_lost(worker: str, count: int, how: str) -> Text:
+    """Return the reason of a run that ended with one of its `count` processes."""
+    return Text("{worker} of {count} ended: {how}", worker=worker, count=count, how=how)
 
 
 def report_start(seconds: float) -> None:

@@ -21,6 +21,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
 
+from planner.core import Text
+
 LOCAL: Final = "local"
 MODULES: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
     {
@@ -90,34 +92,48 @@ class Launcher:
         """Yield why so many workers cannot be started, and what to change."""
         nodes = self.nodes(workers)
         if workers % nodes:
-            yield (
-                f"devices = {workers} cannot be spread evenly over {nodes} hosts. "
-                f"Take a multiple of {nodes}, or name fewer hosts."
+            yield Text(
+                "devices = {workers} cannot be spread evenly over {nodes} hosts. Take a "
+                "multiple of {nodes}, or name fewer hosts.",
+                workers=workers,
+                nodes=nodes,
             )
         ports, needed = port_range(self.ports) or range(0), workers + 2 * server
         if self.launcher == "command" and len(ports) < needed:
-            yield (
-                f"launch.ports: {self.ports} has {len(ports)} ports for {needed} processes. "
-                "Give a longer range."
+            yield Text(
+                "launch.ports: {ports} has {count} ports for {needed} processes. Give a "
+                "longer range.",
+                ports=self.ports,
+                count=len(ports),
+                needed=needed,
             )
         if server and self.launcher not in {LOCAL, "command"}:
-            yield (
-                f"launcher {self.launcher} starts synchronous workers only. "
-                'Set strategy = "multi-worker mirrored", or launcher = "command".'
+            yield Text(
+                "launcher {launcher} starts synchronous workers only. Set strategy = "
+                '"multi-worker mirrored", or launcher = "command".',
+                launcher=self.launcher,
             )
 
 
 def from_table(table: Mapping[str, Any]) -> tuple[Launcher, list[str]]:
     """Return the launcher of a table [launch], and the table's problems."""
     unknown = [name for name in table if name not in FIELDS]
-    problems = [f"launch.{n}: is unknown. Choose from: {', '.join(FIELDS)}." for n in unknown]
+    allowed = ", ".join(FIELDS)
+    problems: list[str] = [
+        Text("launch.{name}: is unknown. Choose from: {allowed}.", name=name, allowed=allowed)
+        for name in unknown
+    ]
     texts = {n: v for n, v in table.items() if n in FIELDS and n != "hosts"}
     wrong = [name for name, value in texts.items() if not isinstance(value, str)]
-    problems += [f"launch.{name}: is {texts[name]!r}; it must be text." for name in wrong]
+    problems += [
+        Text("launch.{name}: is {value!r}; it must be text.", name=name, value=texts[name])
+        for name in wrong
+    ]
     hosts = table.get("hosts", [])
     hosts = hosts.split(",") if isinstance(hosts, str) else hosts
     if not isinstance(hosts, Sequence) or not all(isinstance(h, str) for h in hosts):
-        return Launcher(), [*problems, f"launch.hosts: is {hosts!r}; it must be a list of names."]
+        wrong_hosts = Text("launch.hosts: is {hosts!r}; it must be a list of names.", hosts=hosts)
+        return Launcher(), [*problems, wrong_hosts]
     if problems:
         return Launcher(), problems
     launcher = Launcher(**texts, hosts=tuple(h.strip() for h in hosts if h.strip()))
@@ -127,16 +143,30 @@ def from_table(table: Mapping[str, Any]) -> tuple[Launcher, list[str]]:
 def _problems(launcher: Launcher) -> Iterator[str]:
     name = launcher.launcher
     if name not in MODULES:
-        yield f"launch.launcher: {name!r} is unknown. Choose from: {', '.join(MODULES)}."
+        yield Text(
+            "launch.launcher: {name!r} is unknown. Choose from: {allowed}.",
+            name=name,
+            allowed=", ".join(MODULES),
+        )
     yield from _host_problems(launcher)
     if not launcher.prefix.strip() or not _splits(launcher.prefix):
-        yield f"launch.prefix: {launcher.prefix!r} is not a command, as ssh {{host}}."
+        yield Text(
+            "launch.prefix: {prefix!r} is not a command, as ssh {{host}}.", prefix=launcher.prefix
+        )
     if not port_range(launcher.ports):
-        yield f"launch.ports: {launcher.ports!r} is not a range of ports, as {PORTS}."
+        yield Text(
+            "launch.ports: {ports!r} is not a range of ports, as {example}.",
+            ports=launcher.ports,
+            example=PORTS,
+        )
     for field in ("directory", "python"):
         place = getattr(launcher, field)
         if place is not None and shlex.quote(place) != place:  # ssh hands it to a shell
-            yield f"launch.{field}: {place!r} contains characters that a shell changes."
+            yield Text(
+                "launch.{field}: {place!r} contains characters that a shell changes.",
+                field=field,
+                place=place,
+            )
 
 
 def _host_problems(launcher: Launcher) -> Iterator[str]:
@@ -144,12 +174,14 @@ def _host_problems(launcher: Launcher) -> Iterator[str]:
     if name == "command" and not launcher.hosts:
         yield "launch.hosts: is missing. Name the hosts of the workers, as a,b."
     if name != "command" and (launcher.hosts or launcher.server_host):
-        yield f'launch.hosts: launcher {name} takes no hosts. Set launcher = "command".'
+        yield Text(
+            'launch.hosts: launcher {name} takes no hosts. Set launcher = "command".', name=name
+        )
     if len(set(launcher.hosts)) < len(launcher.hosts):
         yield "launch.hosts: a host is named twice. Workers are spread over distinct hosts."
     for host in (*launcher.hosts, *([launcher.server_host] if launcher.server_host else ())):
         if not _HOST.fullmatch(host):
-            yield f"launch.hosts: {host!r} is not a name or name=address."
+            yield Text("launch.hosts: {host!r} is not a name or name=address.", host=host)
 
 
 def _splits(text: str) -> bool:

@@ -19,6 +19,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NoReturn
 
+from planner.core import Text
 from runners.launch import cluster
 from runners.launch.launcher import PORTS, port_range
 from runners.launch.worker import environment, settings, started_here
@@ -41,16 +42,24 @@ def expanded(nodes: str) -> list[str]:
     """
     names = list(itertools.islice(_names(nodes), MOST_NODES + 1))
     if not names or len(names) > MOST_NODES:
-        raise ValueError(f"node list {nodes!r} has no names, or over {MOST_NODES:,}.")
+        raise ValueError(
+            Text(
+                "node list {nodes!r} has no names, or over {most:,}.", nodes=nodes, most=MOST_NODES
+            )
+        )
     return names
 
 
 def _names(nodes: str) -> Iterator[str]:
     if nodes.count("[") != nodes.count("]"):
-        raise ValueError(f"node list: {nodes!r} has an open bracket.")
+        raise ValueError(_open(nodes))
     for match in _PART.finditer(nodes):
         if match[1]:
             yield from _expanded_part(match[1].strip())
+
+
+def _open(part: str) -> Text:
+    return Text("node list: {part!r} has an open bracket.", part=part)
 
 
 def _expanded_part(part: str) -> Iterator[str]:
@@ -58,14 +67,16 @@ def _expanded_part(part: str) -> Iterator[str]:
     match = _BRACKET.fullmatch(part)
     if not match:
         if "[" in part or "]" in part:
-            raise ValueError(f"node list: {part!r} has an open bracket.")
+            raise ValueError(_open(part))
         yield part
         return
     before, inside, after = match.groups()
     for item in inside.split(","):
         first, _, last = item.partition("-")
         if not first.isdecimal() or not (last or first).isdecimal():
-            raise ValueError(f"node list: {item!r} is neither a number nor a range.")
+            raise ValueError(
+                Text("node list: {item!r} is neither a number nor a range.", item=item)
+            )
         for number in range(int(first), int(last or first) + 1):
             for rest in _expanded_part(after) if after else [""]:
                 yield f"{before}{number:0{len(first)}d}{rest}"
@@ -85,7 +96,14 @@ def tasks_per_node(text: str | None, nodes: int, tasks: int) -> list[int]:
         if match:
             counts += [int(match[1])] * int(match[2] or 1)
     if len(counts) != nodes or sum(counts) != tasks:
-        raise ValueError(f"{tasks} tasks on {nodes} nodes do not fit {text!r} tasks per node.")
+        raise ValueError(
+            Text(
+                "{tasks} tasks on {nodes} nodes do not fit {per_node!r} tasks per node.",
+                tasks=tasks,
+                nodes=nodes,
+                per_node=text,
+            )
+        )
     return counts
 
 
@@ -100,13 +118,21 @@ def workers(environ: Mapping[str, str]) -> list[str]:
     missing = [n for n in ("SLURM_PROCID", "SLURM_NTASKS", "SLURM_STEP_NODELIST")
                if not environ.get(n)]  # fmt: skip
     if missing:
-        raise ValueError(f"{', '.join(missing)} is not set. Start this by srun.")
+        names = ", ".join(missing)
+        raise ValueError(Text("{names} is not set. Start this by srun.", names=names))
     nodes = expanded(environ["SLURM_STEP_NODELIST"])
     tasks = int(environ["SLURM_NTASKS"])
     counts = tasks_per_node(environ.get("SLURM_STEP_TASKS_PER_NODE"), len(nodes), tasks)
     ports = port_range(environ.get(PORT) or PORTS)
     if not ports:
-        raise ValueError(f"{PORT} is {environ[PORT]!r}; it must be a range of ports, as {PORTS}.")
+        raise ValueError(
+            Text(
+                "{variable} is {value!r}; it must be a range of ports, as {example}.",
+                variable=PORT,
+                value=environ[PORT],
+                example=PORTS,
+            )
+        )
     start = sum(int(environ.get(n) or 0) for n in ("SLURM_JOB_ID", "SLURM_STEP_ID")) * tasks
     places = [node for node, count in zip(nodes, counts, strict=True) for _ in range(count)]
     return [f"{n}:{ports[(start + i) % len(ports)]}" for i, n in enumerate(places)]
@@ -143,7 +169,10 @@ def start_step(workers: str, command: Sequence[str]) -> NoReturn:
     try:
         os.execvp(step[0], [*step, *command])  # noqa: S606
     except OSError as error:
-        reason = f"srun cannot be started: {error.strerror}. Run this in a Slurm allocation."
+        reason = Text(
+            "srun cannot be started: {error}. Run this in a Slurm allocation.",
+            error=error.strerror,
+        )
         EventWriter().send("failed", status="crashed", reason=reason)
         sys.exit(1)
 

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from planner.core import Text, paragraph
 from runners.launch.cluster import (
     events_of,
     free_port,
@@ -37,8 +38,8 @@ _JAVA: Final = (
     "Spark needs Java 17 or later. On Debian: apt-get install default-jre-headless. Elsewhere set "
     "JAVA_HOME."
 )
-_NO_JAVA: Final = f"Java is not found: neither JAVA_HOME nor PATH has it. {_JAVA}"
-_BAD_JAVA: Final = f"Java did not start Spark. {_JAVA}"
+_NO_JAVA: Final = paragraph("Java is not found: neither JAVA_HOME nor PATH has it.", _JAVA)
+_BAD_JAVA: Final = paragraph("Java did not start Spark.", _JAVA)
 _NO_GATEWAY: Final = "JAVA_GATEWAY_EXITED"
 _NO_SLOTS: Final = "BarrierJobSlotsNumberCheckFailed"
 SETTINGS: Final = {
@@ -108,7 +109,11 @@ def main() -> int:
         if _NO_GATEWAY in str(error):
             return report_failure(RuntimeError(_BAD_JAVA))
         if _NO_SLOTS in str(error):
-            text = f"The cluster had no {workers} free cores within {SLOTS_S} s. Start executors."
+            text = Text(
+                "The cluster had no {cores} free cores within {limit_s} s. Start executors.",
+                cores=workers,
+                limit_s=SLOTS_S,
+            )
             return report_failure(RuntimeError(text))
         return report_failure(error)
     return 0

@@ -26,6 +26,7 @@ from dataclasses import asdict, dataclass, replace
 from types import MappingProxyType
 from typing import Any, Final, Literal, get_args
 
+from planner.core import Text, joined, message_of
 from runners.workloads import CATALOGUE
 
 KEPT_STEPS: Final = 20_000
@@ -163,11 +164,13 @@ class Case:
                batch, self.accelerator or "",
                f"repeat {self.repeat + 1}" if self.repeat else "",
                f"seed {self.seed}" if self.seed else ""]  # fmt: skip
-        return " ".join(t for t in network if t) + ", " + ", ".join(t for t in how if t)
+        return joined(", ", (" ".join(t for t in network if t), *how))
 
     @property
     def _input_words(self) -> tuple[str, ...]:
         """Settings that differ within a sweep of input patterns."""
+        steps, parts, by = self.steps_per_execution, self.micro_batches, self.launcher
+        stopped, wait = f"{100.0 * self.slow_share:g} %", waiting(self.wait_s, self.wait_sd_s)
         return (
             "validation" if self.validation else "",
             "augmentation" if self.augmentation else "",
@@ -176,14 +179,14 @@ class Case:
             f"{self.workers} workers" if self.workers else "",
             "processes" if self.multiprocessing else "",
             "whole batches" if self.drop_remainder else "",
-            f"{self.steps_per_execution} steps per call" if self.steps_per_execution > 1 else "",
+            Text("{steps} steps per call", steps=steps) if steps > 1 else "",
             f"{self.threads} threads" if self.threads else "",
             "" if self.tuned else "kernels not timed",
             f"{self.strategy} x {self.devices}" if self.strategy != "none" else "",
-            f"{self.micro_batches} micro-batches" if self.micro_batches > 1 else "",
-            f"one stopped {100.0 * self.slow_share:g} % of the time" if self.slow_share else "",
-            f"each waiting {waiting(self.wait_s, self.wait_sd_s)} a step" if self.wait_s else "",
-            "" if self.launcher == "local" else f"started by {self.launcher}",
+            Text("{count} micro-batches", count=parts) if parts > 1 else "",
+            Text("one stopped {share} of the time", share=stopped) if self.slow_share else "",
+            Text("each waiting {time} a step", time=wait) if self.wait_s else "",
+            "" if by == "local" else Text("started by {launcher}", launcher=by),
             "timed per step" if self.timing == "per step" else "",
         )
 
@@ -227,12 +230,19 @@ class Variant:
     share: float = 0.0
 
 
+def unknown(what: str, name: object, allowed: Iterable[str]) -> Text:
+    """Return the error for an unknown name, with the allowed ones."""
+    names = ", ".join(allowed)
+    return Text("{what} {name!r} is unknown. Choose from: {names}.",
+                what=what, name=name, names=names)  # fmt: skip
+
+
 def parse(name: str) -> Variant:
     """Return the variant of that name; ValueError lists the allowed names."""
     match = _FORM.fullmatch(name)
     share = int(match["share"] or 0) if match else 0
     if not match or (match["cut"] and not share):
-        raise ValueError(f"variant {name!r} is unknown. Choose from: {', '.join(VARIANTS)}.")
+        raise ValueError(unknown("variant", name, VARIANTS))
     return Variant(kind=match["kind"] or match["cut"], share=share / 100)  # type: ignore[arg-type]
 
 
@@ -241,13 +251,16 @@ def problem(name: str, *, workload: str, precision: str) -> str | None:
     try:
         kind = parse(name).kind
     except ValueError as error:
-        return str(error)
+        return message_of(error)
     if kind == "structured" and workload not in CHAINS:
         return _only(name, CHAINS, workload)
     if kind == "distilled" and workload not in STUDENTS:
         return _only(name, STUDENTS, workload)
     if kind == "int8" and precision != "float32":
-        return f'int8 is made from a float32 network, not {precision}. Set precision = "float32".'
+        return Text(
+            'int8 is made from a float32 network, not {precision}. Set precision = "float32".',
+            precision=precision,
+        )
     return None
 
 
@@ -260,9 +273,12 @@ def student_options(
 
 
 def _only(name: str, able: Mapping[str, str] | tuple[str, ...], workload: str) -> str:
-    return (
-        f"variant {name!r} can be made of {', '.join(able)}, not of {workload}. "
-        "Leave it out for this workload, or use int8 or pruned."
+    return Text(
+        "variant {variant!r} can be made of {networks}, not of {workload}. "
+        "Leave it out for this workload, or use int8 or pruned.",
+        variant=name,
+        networks=", ".join(able),
+        workload=workload,
     )
 
 

@@ -11,6 +11,7 @@ from typing import Any, Final, get_args
 
 import psutil
 
+from planner.core import Text
 from runners.plan import cases
 from runners.plan.cases import Case
 from runners.plan.spec import Spec, SpecError, Table
@@ -24,7 +25,7 @@ def name_problems(factors: Table, host: Host) -> list[str]:
     """Return the problems of names and options, and unsupported factors, as sentences."""
     workload = str(factors.get("workload", ""))
     if workload not in CATALOGUE:
-        return [f"workload {workload!r} is unknown. Choose from: {', '.join(CATALOGUE)}."]
+        return [cases.unknown("workload", workload, CATALOGUE)]
     allowed: dict[str, Sequence[str]] = {
         "dataset": tuple(DATASETS),
         "mode": get_args(cases.Mode),
@@ -37,14 +38,19 @@ def name_problems(factors: Table, host: Host) -> list[str]:
         "feed": (*FEEDS, "auto"),
         "timing": get_args(cases.Timing),
     }
-    messages = [
-        f"{name} {factors[name]!r} is unknown. Choose from: {', '.join(values)}."
+    messages: list[str] = [
+        cases.unknown(name, factors[name], values)
         for name, values in allowed.items()
         if name in factors and factors[name] not in values
     ]
     options = ", ".join(CATALOGUE[workload].options) or "none"
     messages += [
-        f"{workload} has no option {name!r}. It has: {options}."
+        Text(
+            "{workload} has no option {name!r}. It has: {options}.",
+            workload=workload,
+            name=name,
+            options=options,
+        )
         for name in factors["options"]
         if name not in CATALOGUE[workload].options
     ]
@@ -60,26 +66,38 @@ def name_problems(factors: Table, host: Host) -> list[str]:
     )
 
 
-def _option_problems(workload: str, options: Table) -> list[str]:
-    """Return the problems of options: whole numbers from 1, true or false, one of the choices."""
-    defaults = CATALOGUE[workload].options
-    texts = [
-        f"{workload}'s option {name} is {options[name]!r}. Choose from: {', '.join(values)}."
-        for name, values in CATALOGUE[workload].choices.items()
-        if options.get(name, defaults[name]) not in values
-    ]
-    truths = [
-        f"{workload}'s option {name} is {options[name]!r}; it must be true or false."
-        for name, usual in defaults.items()
-        if isinstance(usual, bool) and not isinstance(options.get(name, usual), bool)
-    ]
-    return [*texts, *truths] + [
-        f"{workload}'s option {name} is {value!r}; it must be a whole number from 1, as {usual} is."
-        for name, usual in defaults.items()
-        if isinstance(usual, int) and not isinstance(usual, bool)
-        for value in (options.get(name, usual),)
-        if isinstance(value, bool) or not isinstance(value, int) or value < 1
-    ]
+def _option_problems(workload: str, options: Table) -> Iterator[str]:
+    """Yield the problems of options: one of the choices, true or false, whole numbers from 1."""
+    for name, usual in CATALOGUE[workload].options.items():
+        value, choices = options.get(name, usual), CATALOGUE[workload].choices.get(name)
+        if choices and value not in choices:
+            yield Text(
+                "{workload}'s option {name} is {value!r}. Choose from: {choices}.",
+                workload=workload,
+                name=name,
+                value=value,
+                choices=", ".join(choices),
+            )
+        elif isinstance(usual, bool) and not isinstance(value, bool):
+            yield Text(
+                "{workload}'s option {name} is {value!r}; it must be true or false.",
+                workload=workload,
+                name=name,
+                value=value,
+            )
+        elif isinstance(usual, int) and not isinstance(usual, bool) and not _counts(value):
+            yield Text(
+                "{workload}'s option {name} is {value!r}; it must be a whole number from 1, "
+                "as {usual} is.",
+                workload=workload,
+                name=name,
+                value=value,
+                usual=usual,
+            )
+
+
+def _counts(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 1
 
 
 def _variant_problem(factors: Table) -> str | None:
@@ -95,15 +113,18 @@ def _accelerator_problem(factors: Table, host: Host) -> str | None:
     if name is None:
         return None
     if host.accelerators is None:
-        return (
-            f"accelerator = {name!r} chooses a node of a cluster. Add --engine ray, or leave it "
-            "out to measure on this machine."
+        return Text(
+            "accelerator = {name!r} chooses a node of a cluster. Add --engine ray, or "
+            "leave it out to measure on this machine.",
+            name=name,
         )
     if name.lower() not in host.accelerators:
         names = ", ".join(sorted(host.accelerators)) or "no declared accelerator"
-        return (
-            f"no node has the accelerator {name!r}. The nodes have: {names}. Change the sweep, or "
-            "start a node that has it."
+        return Text(
+            "no node has the accelerator {name!r}. The nodes have: {available}. Change the "
+            "sweep, or start a node that has it.",
+            name=name,
+            available=names,
         )
     return None
 
@@ -116,16 +137,23 @@ def host_of(factors: Table, host: Host) -> Host:
 
 def _not_yet(factors: Table) -> list[str]:
     """Return the problems of unsupported factors: several nodes, an unknown strategy."""
-    messages = []
+    messages: list[str] = []
     if factors.get("nodes", 1) > 1:
         messages.append(
-            f"nodes = {factors['nodes']} is no factor: the hosts of the launcher are the nodes. "
-            "Set it to 1, and name the hosts in [launch]."
+            Text(
+                "nodes = {nodes} is no factor: the hosts of the launcher are the nodes. Set "
+                "it to 1, and name the hosts in [launch].",
+                nodes=factors["nodes"],
+            )
         )
     strategy = factors.get("strategy", cases.NONE)
     if strategy not in cases.STRATEGIES:
         messages.append(
-            f"strategy = {strategy!r} is unknown. Set it to {' or '.join(cases.STRATEGIES)}."
+            Text(
+                "strategy = {strategy!r} is unknown. Set it to {strategies}.",
+                strategy=strategy,
+                strategies=" or ".join(cases.STRATEGIES),
+            )
         )
     return messages
 
@@ -137,270 +165,311 @@ def _backend_problems(factors: Table, host: Host) -> list[str]:
                 "(make jax, or requirements/jax.txt)."]  # fmt: skip
     if backend in {"auto", *host.backends}:
         return []
-    how = {"jax": "make jax, or pip install -r requirements/jax.txt"}.get(
-        backend, f"pip install {backend}"
-    )
-    return [f"backend {backend} is not installed here. Install it ({how}), or name its Python "
-            f"with --python {backend}=PATH."]  # fmt: skip
+    jax = "make jax, or pip install -r requirements/jax.txt"
+    return [
+        Text(
+            "backend {backend} is not installed here. Install it ({command}), or name its Python "
+            "with --python {backend}=PATH.",
+            backend=backend,
+            command=jax if backend == "jax" else f"pip install {backend}",
+        )
+    ]
 
 
 def combination_problems(f: Table, host: Host) -> list[str]:
     """Return the broken rules between factors, each with what to change; `f` has all factors."""
-    rules = [_device_rule(f, host), *_engine_rules(f), *_feed_rules(f), *_size_rules(f, host),
-             *_strategy_rules(f)]  # fmt: skip
-    return [text for broken, text in rules if broken]
+    return [*_device_problems(f, host), *_engine_problems(f), *_feed_problems(f),
+            *_input_problems(f), *_size_problems(f, host), *_strategy_problems(f),
+            *_wait_problems(f), *_division_problems(f)]  # fmt: skip
 
 
-def _device_rule(f: Table, host: Host) -> tuple[bool, str]:
-    """Return the rule for the device: a run for a missing device would crash minutes later."""
-    return (
-        f["device"] not in {"cpu", host.device},
-        f"device {f['device']} is requested but not detected here. Use auto, or set "
-        f"--device {f['device']} if this machine has one.",
-    )
+def _device_problems(f: Table, host: Host) -> Iterator[str]:
+    """Yield the problem of a missing device: a run for it would crash minutes later."""
+    if f["device"] not in {"cpu", host.device}:
+        yield Text(
+            "device {device} is requested but not detected here. Use auto, or set --device "
+            "{device} if this machine has one.",
+            device=f["device"],
+        )
 
 
-def _engine_rules(f: Table) -> Iterator[tuple[bool, str]]:
+def _engine_problems(f: Table) -> Iterator[str]:
     training = f["mode"] == "training"
-    yield (
-        f["engine"] == "loop" and training and f["backend"] != "tensorflow",
-        "engine loop trains with TensorFlow only; use engine fit for other backends.",
-    )
-    yield f["engine"] == "predict" and training, "engine predict is for mode inference."
-    yield f["engine"] == "fit" and not training, "engine fit is for training; use loop or predict."
-    yield (
-        f["variant"] is not None and training,
-        "variant is for mode inference: it is made from a trained network.",
-    )
-    yield (
-        f["precision"] in PREDICTING and training,
-        f"precision {f['precision']} is for mode inference: 16-bit weights lose updates. "
-        f"Train in mixed_{f['precision']}.",
-    )
-    yield (
-        f["steps_per_execution"] > 1 and not training,
-        "steps_per_execution is for training: each prediction is timed singly. Leave it out.",
-    )
-    yield (
-        f["engine"] == "loop" and not training and f["backend"] == "torch",
-        "engine loop predicts with TensorFlow and JAX only; use engine predict for torch.",
-    )
-    yield (DATASETS[f["dataset"]].task != CATALOGUE[f["workload"]].task,
-           f"{f['workload']} takes {CATALOGUE[f['workload']].task}, "
-           f"{f['dataset']} holds {DATASETS[f['dataset']].task}.")  # fmt: skip
+    if f["engine"] == "loop" and training and f["backend"] != "tensorflow":
+        yield "engine loop trains with TensorFlow only; use engine fit for other backends."
+    if f["engine"] == "predict" and training:
+        yield "engine predict is for mode inference."
+    if f["engine"] == "fit" and not training:
+        yield "engine fit is for training; use loop or predict."
+    if f["variant"] is not None and training:
+        yield "variant is for mode inference: it is made from a trained network."
+    if f["precision"] in PREDICTING and training:
+        yield Text(
+            "precision {precision} is for mode inference: 16-bit weights lose updates. "
+            "Train in mixed_{precision}.",
+            precision=f["precision"],
+        )
+    if f["steps_per_execution"] > 1 and not training:
+        yield "steps_per_execution is for training: each prediction is timed singly. Leave it out."
+    if f["engine"] == "loop" and not training and f["backend"] == "torch":
+        yield "engine loop predicts with TensorFlow and JAX only; use engine predict for torch."
+    if DATASETS[f["dataset"]].task != CATALOGUE[f["workload"]].task:
+        yield Text(
+            "{workload} takes {needed}, {dataset} holds {given}.",
+            workload=f["workload"],
+            needed=CATALOGUE[f["workload"]].task,
+            dataset=f["dataset"],
+            given=DATASETS[f["dataset"]].task,
+        )
 
 
-def _feed_rules(f: Table) -> Iterator[tuple[bool, str]]:
+def _feed_problems(f: Table) -> Iterator[str]:
     feed, stored = f["feed"], f["storage"] == "storage"
-    images = DATASETS[f["dataset"]].task == "images"
-    training = f["mode"] == "training"
-    yield (
-        f["engine"] == "loop" and training and feed != "tf.data",
-        f"engine loop is fed by tf.data, not by {feed}; use engine fit for that.",
-    )
-    yield (
-        feed in {"tf.data", "directory"} and f["backend"] != "tensorflow" and training,
-        f"feed {feed} needs the tensorflow backend; use numpy, generator or PyDataset.",
-    )
-    yield (
-        f["augmentation"] and feed in {"numpy", "directory"},
-        f"feed {feed} cannot augment; use generator, PyDataset or tf.data.",
-    )
-    yield f["augmentation"] and not images, "augmentation is for images."
-    yield stored and not images, "storage is for images: tokens are read from memory."
-    yield (
-        stored and feed == "numpy",
-        "feed numpy reads from memory; use generator, PyDataset, tf.data or directory.",
-    )
-    yield (
-        feed == "directory" and not stored,
-        'feed directory reads files; set storage = "storage".',
-    )
-    yield (
-        f["multiprocessing"] is not None and feed != "PyDataset",
-        f"multiprocessing is a factor of feed PyDataset, not of {feed}.",
-    )
-    yield (
-        f["workers"] is not None and feed not in {"PyDataset", "tf.data"},
-        f"workers is a factor of the feeds PyDataset and tf.data, not of {feed}.",
-    )
-    yield (
-        feed == "directory" and images and DATASETS[f["dataset"]].shape[-1] != 3,
-        f"feed directory needs colour images; {f['dataset']} is grey. Use generator or PyDataset.",
-    )
-    yield (
-        not training and (stored or f["augmentation"] or f["validation"]),
-        "inference has no storage, augmentation or validation.",
-    )
-    yield (not training and (f["workers"] is not None or f["multiprocessing"] is not None),
-           "inference reads its samples from memory: it has no workers.")  # fmt: skip
+    images, training = DATASETS[f["dataset"]].task == "images", f["mode"] == "training"
+    if f["engine"] == "loop" and training and feed != "tf.data":
+        yield Text(
+            "engine loop is fed by tf.data, not by {feed}; use engine fit for that.", feed=feed
+        )
+    if feed in {"tf.data", "directory"} and f["backend"] != "tensorflow" and training:
+        yield Text(
+            "feed {feed} needs the tensorflow backend; use numpy, generator or PyDataset.",
+            feed=feed,
+        )
+    if f["augmentation"] and feed in {"numpy", "directory"}:
+        yield Text("feed {feed} cannot augment; use generator, PyDataset or tf.data.", feed=feed)
+    if f["augmentation"] and not images:
+        yield "augmentation is for images."
+    if stored and not images:
+        yield "storage is for images: tokens are read from memory."
+    if stored and feed == "numpy":
+        yield "feed numpy reads from memory; use generator, PyDataset, tf.data or directory."
+    if feed == "directory" and not stored:
+        yield 'feed directory reads files; set storage = "storage".'
 
 
-def _size_rules(f: Table, host: Host) -> Iterator[tuple[bool, str]]:
+def _input_problems(f: Table) -> Iterator[str]:
+    feed, training = f["feed"], f["mode"] == "training"
+    if f["multiprocessing"] is not None and feed != "PyDataset":
+        yield Text("multiprocessing is a factor of feed PyDataset, not of {feed}.", feed=feed)
+    if f["workers"] is not None and feed not in {"PyDataset", "tf.data"}:
+        yield Text(
+            "workers is a factor of the feeds PyDataset and tf.data, not of {feed}.", feed=feed
+        )
+    data = DATASETS[f["dataset"]]
+    if feed == "directory" and data.task == "images" and data.shape[-1] != 3:
+        yield Text(
+            "feed directory needs colour images; {dataset} is grey. Use generator or PyDataset.",
+            dataset=f["dataset"],
+        )
+    if not training and (f["storage"] == "storage" or f["augmentation"] or f["validation"]):
+        yield "inference has no storage, augmentation or validation."
+    if not training and (f["workers"] is not None or f["multiprocessing"] is not None):
+        yield "inference reads its samples from memory: it has no workers."
+
+
+def _size_problems(f: Table, host: Host) -> Iterator[str]:
     data = DATASETS[f["dataset"]]
     samples, batch = f["train_samples"], f["batch"]
-    yield (
-        not data.synthetic and samples > data.train_samples,
-        f"{f['dataset']} has {data.train_samples} training samples; {samples} are requested.",
-    )
-    yield (
-        not data.synthetic and f["validation_samples"] > data.validation_samples,
-        f"{f['dataset']} has {data.validation_samples} validation samples; "
-        f"{f['validation_samples']} are requested.",
-    )
-    yield (
-        batch != "auto" and batch > samples,
-        f"batch {batch} is larger than the {samples} training samples of an epoch.",
-    )
+    if not data.synthetic and samples > data.train_samples:
+        yield Text(
+            "{dataset} has {available} training samples; {requested} are requested.",
+            dataset=f["dataset"],
+            available=data.train_samples,
+            requested=samples,
+        )
+    if not data.synthetic and f["validation_samples"] > data.validation_samples:
+        yield Text(
+            "{dataset} has {available} validation samples; {requested} are requested.",
+            dataset=f["dataset"],
+            available=data.validation_samples,
+            requested=f["validation_samples"],
+        )
+    if batch != "auto" and batch > samples:
+        yield Text(
+            "batch {batch} is larger than the {samples} training samples of an epoch.",
+            batch=batch,
+            samples=samples,
+        )
     whole = batch != "auto" and f["steps_per_execution"] > max(samples // batch, 1)
-    yield (
-        whole,
-        f"steps_per_execution {f['steps_per_execution']} exceeds the full batches of an epoch. "
-        "Lower it or lengthen the epoch.",
-    )
+    if whole:
+        yield Text(
+            "steps_per_execution {steps} exceeds the full batches of an "
+            "epoch. Lower it or lengthen the epoch.",
+            steps=f["steps_per_execution"],
+        )
     size = math.prod(data.shape) * (1 if data.task == "images" else 8) * samples
-    yield (
-        size > (host.memory_bytes or host_memory_bytes()),
-        f"{samples} samples of {data.name} need {size / 1e9:.0f} GB, more than the machine's "
-        "memory. Set train_samples or steps_per_epoch.",
-    )
-    yield (
-        f["validation"] and f["validation_samples"] < 1,
-        "validation needs validation_samples of at least 1.",
-    )
-    yield ("steps_per_epoch" in f and batch == "auto" and not data.synthetic,
-           "steps_per_epoch with auto needs a synthetic data set; give train_samples.")  # fmt: skip
+    if size > (host.memory_bytes or host_memory_bytes()):
+        yield Text(
+            "{samples} samples of {dataset} need {size_gb:.0f} GB, more than the machine's "
+            "memory. Set train_samples or steps_per_epoch.",
+            samples=samples,
+            dataset=data.name,
+            size_gb=size / 1e9,
+        )
+    if f["validation"] and f["validation_samples"] < 1:
+        yield "validation needs validation_samples of at least 1."
+    if "steps_per_epoch" in f and batch == "auto" and not data.synthetic:
+        yield "steps_per_epoch with auto needs a synthetic data set; give train_samples."
 
 
-def _strategy_rules(f: Table) -> Iterator[tuple[bool, str]]:
-    """Return the rules for several devices: each replica takes an equal part of every batch."""
-    devices, batch, strategy = f["devices"], f["batch"], f["strategy"]
+def _strategy_problems(f: Table) -> Iterator[str]:
+    devices, strategy = f["devices"], f["strategy"]
     split = strategy != cases.NONE
-    yield (
-        (f["backend"], f["device"]) == ("tensorflow", "tpu") and strategy != "tpu",
-        'TensorFlow trains on a TPU with strategy tpu. Set strategy = "tpu".',
-    )
-    yield (
-        devices > 1 and not split,
-        f'devices = {devices} needs a strategy. Set strategy = "mirrored".',
-    )
+    if (f["backend"], f["device"]) == ("tensorflow", "tpu") and strategy != "tpu":
+        yield 'TensorFlow trains on a TPU with strategy tpu. Set strategy = "tpu".'
+    if devices > 1 and not split:
+        yield Text(
+            'devices = {devices} needs a strategy. Set strategy = "mirrored".', devices=devices
+        )
     if split:
-        yield from _framework_rules(f)
+        yield from _framework_problems(f)
     tensorflow = split and f["backend"] == "tensorflow"
-    yield tensorflow and f["jit"], f"strategy {strategy} runs without jit. Set jit = false."
-    yield (
-        tensorflow and f["precision"] == "mixed_float16",
-        f"strategy {strategy} does not scale losses. Train in float32 or mixed_bfloat16.",
-    )
-    yield split and batch == "auto", f"strategy {strategy} needs batch sizes. Give a list."
-    yield (
-        not f["tuned"] and f["backend"] != "jax",
-        "tuned = false is for JAX on a GPU, where XLA times kernels. Leave it out.",
-    )
-    yield (
-        f["slow_share"] > 0.0 and (strategy not in cases.OF_PROCESSES or devices < 2),
-        "slow_share slows one of several workers. Set strategy to "
-        f"{' or '.join(sorted(cases.OF_PROCESSES))}, and devices to 2 or more.",
-    )
-    yield (
-        f["wait_s"] > 0.0
-        and (strategy, f["engine"]) not in {("multi-worker mirrored", "loop"), ("stage", "loop")},
-        "wait_s is a wait of synchronous workers or of stages in the loop. Set strategy to "
-        "multi-worker mirrored or stage, and engine to loop.",
-    )
-    yield (
-        f["wait_sd_s"] > 0.0 and strategy == "stage",
-        "wait_sd_s is for workers: every stage waits alike. Leave it out.",
-    )
-    yield (
-        f["wait_sd_s"] > f["wait_s"] / 2.0,
-        f"wait_sd_s = {f['wait_sd_s']:g} is above half of wait_s = {f['wait_s']:g}, so many waits "
-        "would be cut at 0. Lower it.",
-    )
-    yield (
-        f["micro_batches"] > 1 and strategy not in cases.PLACED,
-        f"micro_batches = {f['micro_batches']} is for a split network. Set strategy to "
-        f"{' or '.join(sorted(cases.PLACED))}.",
-    )
+    if tensorflow and f["jit"]:
+        yield Text("strategy {strategy} runs without jit. Set jit = false.", strategy=strategy)
+    if tensorflow and f["precision"] == "mixed_float16":
+        yield Text(
+            "strategy {strategy} does not scale losses. Train in float32 or mixed_bfloat16.",
+            strategy=strategy,
+        )
+    if split and f["batch"] == "auto":
+        yield Text("strategy {strategy} needs batch sizes. Give a list.", strategy=strategy)
+    if not f["tuned"] and f["backend"] != "jax":
+        yield "tuned = false is for JAX on a GPU, where XLA times kernels. Leave it out."
+
+
+def _wait_problems(f: Table) -> Iterator[str]:
+    strategy = f["strategy"]
+    if f["slow_share"] > 0.0 and (strategy not in cases.OF_PROCESSES or f["devices"] < 2):
+        yield Text(
+            "slow_share slows one of several workers. Set strategy to {strategies}, "
+            "and devices to 2 or more.",
+            strategies=" or ".join(sorted(cases.OF_PROCESSES)),
+        )
+    waits = f["engine"] == "loop" and strategy in {"multi-worker mirrored", "stage"}
+    if f["wait_s"] > 0.0 and not waits:
+        yield (
+            "wait_s is a wait of synchronous workers or of stages in the loop. Set strategy to "
+            "multi-worker mirrored or stage, and engine to loop."
+        )
+    if f["wait_sd_s"] > 0.0 and strategy == "stage":
+        yield "wait_sd_s is for workers: every stage waits alike. Leave it out."
+    if f["wait_sd_s"] > f["wait_s"] / 2.0:
+        yield Text(
+            "wait_sd_s = {sd_s:g} is above half of wait_s = {mean_s:g}, so many waits would be "
+            "cut at 0. Lower it.",
+            sd_s=f["wait_sd_s"],
+            mean_s=f["wait_s"],
+        )
+
+
+def _division_problems(f: Table) -> Iterator[str]:
+    """Yield what hinders equal parts: each replica takes an equal part of every batch."""
+    devices, batch, strategy = f["devices"], f["batch"], f["strategy"]
+    if f["micro_batches"] > 1 and strategy not in cases.PLACED:
+        yield Text(
+            "micro_batches = {count} is for a split network. Set strategy to {strategies}.",
+            count=f["micro_batches"],
+            strategies=" or ".join(sorted(cases.PLACED)),
+        )
     if strategy == "parameter server":
-        yield from _asynchronous_rules(f)
+        yield from _asynchronous_problems(f)
     if strategy in cases.PLACED:
-        yield from _split_rules(f)
-    if not split or batch == "auto" or strategy in cases.SPLIT:
+        yield from _split_problems(f)
+    if batch == "auto" or strategy == cases.NONE or strategy in cases.SPLIT:
         return
     rest = 0 if f["drop_remainder"] else f["train_samples"] % batch
-    yield (
-        batch % devices != 0,
-        f"batch {batch} cannot be divided among {devices} devices. Take a multiple of {devices}.",
-    )
-    yield (
-        batch % devices == 0 and rest % devices != 0,
-        f"the last batch of an epoch has {rest} samples, which cannot be divided among {devices} "
-        "devices. Set drop_remainder = true, or other train_samples.",
-    )
+    if batch % devices != 0:
+        yield Text(
+            "batch {batch} cannot be divided among {devices} devices. Take a multiple of "
+            "{devices}.",
+            batch=batch,
+            devices=devices,
+        )
+    if batch % devices == 0 and rest % devices != 0:
+        yield Text(
+            "the last batch of an epoch has {rest} samples, which cannot be divided "
+            "among {devices} devices. Set drop_remainder = true, or other train_samples.",
+            rest=rest,
+            devices=devices,
+        )
 
 
-def _asynchronous_rules(f: Table) -> Iterator[tuple[bool, str]]:
-    """Return the rules of a parameter server: an update has one worker's part of a batch."""
-    name = "strategy parameter server"
+def _asynchronous_problems(f: Table) -> Iterator[str]:
+    """Yield the broken rules of a parameter server: an update has one worker's part of a batch."""
     rest = 0 if f["batch"] == "auto" or f["drop_remainder"] else f["train_samples"] % f["batch"]
-    yield rest > 0, f"{name} has whole batches only. Set drop_remainder = true."
-    yield f["timing"] == "per step", f"{name} has no single steps: they overlap. Time per epoch."
-    yield f["validation"], f"{name} does not validate. Set validation = false."
-    yield f["steps_per_execution"] > 1, f"{name} hands out single steps. Leave it out."
-    yield f["augmentation"], f"{name} does not augment. Set augmentation = false."
-    yield f["storage"] != "memory", f"{name} reads samples from memory."
+    if rest > 0:
+        yield "strategy parameter server has whole batches only. Set drop_remainder = true."
+    if f["timing"] == "per step":
+        yield "strategy parameter server has no single steps: they overlap. Time per epoch."
+    if f["validation"]:
+        yield "strategy parameter server does not validate. Set validation = false."
+    if f["steps_per_execution"] > 1:
+        yield "strategy parameter server hands out single steps. Leave steps_per_execution out."
+    if f["augmentation"]:
+        yield "strategy parameter server does not augment. Set augmentation = false."
+    if f["storage"] != "memory":
+        yield 'strategy parameter server reads samples from memory. Set storage = "memory".'
 
 
-def _framework_rules(f: Table) -> Iterator[tuple[bool, str]]:
-    """Return the rules of engine and framework: tf.distribute in a loop, or fit on JAX."""
+def _framework_problems(f: Table) -> Iterator[str]:
+    """Yield the broken rules of engine and framework: tf.distribute in a loop, or fit on JAX."""
     strategy, backend = f["strategy"], f["backend"]
     on_jax = backend == "jax" and strategy in cases.ON_JAX
-    yield (
-        backend != "tensorflow" and not on_jax,
-        f'strategy {strategy} does not run on {backend}. Set backend = "tensorflow".',
-    )
-    yield (
-        backend == "tensorflow" and strategy == "tensor",
-        'strategy tensor runs on JAX. Set backend = "jax".',
-    )
-    yield (
-        strategy == "tpu" and f["device"] != "tpu",
-        f'strategy tpu is for a TPU; the device is {f["device"]}. Set strategy = "mirrored".',
-    )
+    if backend != "tensorflow" and not on_jax:
+        yield Text(
+            'strategy {strategy} does not run on {backend}. Set backend = "tensorflow".',
+            strategy=strategy,
+            backend=backend,
+        )
+    if backend == "tensorflow" and strategy == "tensor":
+        yield 'strategy tensor runs on JAX. Set backend = "jax".'
+    if strategy == "tpu" and f["device"] != "tpu":
+        yield Text(
+            'strategy tpu is for a TPU; the device is {device}. Set strategy = "mirrored".',
+            device=f["device"],
+        )
     name = "JAX" if on_jax else "TensorFlow"
     engine = "fit" if on_jax else "loop"
-    yield (
-        (f["engine"], f["mode"]) != (engine, "training"),
-        f"strategy {strategy} trains with engine {engine} on {name}.",
-    )
-    yield (
-        on_jax and strategy == "multi-worker mirrored" and f["feed"] != "PyDataset",
-        f"strategy {strategy} on JAX reads each worker's part of a batch from a PyDataset. "
-        'Set feed = "PyDataset".',
-    )
+    if (f["engine"], f["mode"]) != (engine, "training"):
+        yield Text(
+            "strategy {strategy} trains with engine {engine} on {framework}.",
+            strategy=strategy,
+            engine=engine,
+            framework=name,
+        )
+    if on_jax and strategy == "multi-worker mirrored" and f["feed"] != "PyDataset":
+        yield Text(
+            "strategy {strategy} on JAX reads each worker's part of a batch from a "
+            'PyDataset. Set feed = "PyDataset".',
+            strategy=strategy,
+        )
 
 
-def _split_rules(f: Table) -> Iterator[tuple[bool, str]]:
-    """Return the rules of a network split over devices: micro-batches are equal parts."""
+def _split_problems(f: Table) -> Iterator[str]:
+    """Yield the broken rules of a network split over devices: micro-batches are equal parts."""
     count, batch, strategy = f["micro_batches"], f["batch"], f["strategy"]
     towers = f["options"].get("towers", CATALOGUE["towers"].options["towers"])
-    yield (
-        strategy == "branch" and f["workload"] != "towers",
-        f"strategy branch needs parallel towers; {f['workload']} has none. Take workload towers, "
-        "or strategy stage.",
-    )
-    yield (
-        strategy == "branch" and f["workload"] == "towers" and towers % f["devices"] != 0,
-        f"{towers} towers cannot be divided among {f['devices']} devices.",
-    )
+    if strategy == "branch" and f["workload"] != "towers":
+        yield Text(
+            "strategy branch needs parallel towers; {workload} has none. Take workload "
+            "towers, or strategy stage.",
+            workload=f["workload"],
+        )
+    if strategy == "branch" and f["workload"] == "towers" and towers % f["devices"] != 0:
+        yield Text(
+            "{towers} towers cannot be divided among {devices} devices.",
+            towers=towers,
+            devices=f["devices"],
+        )
     if batch == "auto":
         return
     rest = 0 if f["drop_remainder"] else f["train_samples"] % batch
-    yield (
-        batch % count != 0 or rest % count != 0,
-        f"batch {batch if batch % count else rest} cannot be divided into {count} micro-batches.",
-    )
+    if batch % count != 0 or rest % count != 0:
+        yield Text(
+            "batch {batch} cannot be divided into {count} micro-batches.",
+            batch=batch if batch % count else rest,
+            count=count,
+        )
 
 
 @cache
@@ -462,7 +531,8 @@ def expand(spec: Spec, host: Host) -> Expanded:
         for factors in _products({**spec.defaults, **block}, spec.patterns):
             there = host_of(factors, host)
             messages = _problems(factors, host)
-            problems += [f"[[runs]] block {i}: {text}" for text in messages]
+            problems += [Text("[[runs]] block {number}: {problem}", number=i, problem=text)
+                         for text in messages]  # fmt: skip
             if messages:
                 continue
             for repeat in range(spec.repeats):
@@ -488,7 +558,11 @@ def _check_size(spec: Spec) -> None:
         _runs_of({**spec.defaults, **block}, spec.patterns) for _, block in _sound_blocks(spec)
     )
     if runs > MOST_RUNS:
-        text = f"it has {runs:,} runs; the limit is {MOST_RUNS:,}. Shorten its lists."
+        text = Text(
+            "it has {runs:,} runs; the limit is {most:,}. Shorten its lists.",
+            runs=runs,
+            most=MOST_RUNS,
+        )
         raise SpecError(spec.name, [text])
 
 

@@ -9,6 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
+from planner.core import Text
 from runners.launch.launcher import LOCAL, Launcher
 from runners.machine import nvidia
 from runners.plan.cases import OF_PROCESSES, Case, Device
@@ -30,8 +31,13 @@ def placed(name: str, expanded: Expanded, launcher: Launcher) -> Expanded:
     several = [case for case in expanded.cases if case.strategy in OF_PROCESSES]
     problems = [text for case in several for text in _problems(case, launcher)]
     if not several:
-        problems = [f"launcher {launcher.launcher} starts runs of several processes; this sweep "
-                    'has none. Set strategy = "multi-worker mirrored" in some runs.']  # fmt: skip
+        problems = [
+            Text(
+                "launcher {launcher} starts runs of several processes; this sweep has none. "
+                'Set strategy = "multi-worker mirrored" in some runs.',
+                launcher=launcher.launcher,
+            )
+        ]
     if problems:
         raise SpecError(name, problems)
     cases = tuple(_placed(case, launcher) for case in expanded.cases)
@@ -88,19 +94,32 @@ def problems(
     named: Mapping[str, str], environment: Mapping[str, str], available: Mapping[str, Python]
 ) -> list[str]:
     """Return an error for each requested backend that is unavailable; none is replaced."""
-    messages = [
-        f"--python {backend}={place}: "
-        + (f"this does not start {backend} with Keras." if backend in BACKENDS else
-           f"{backend} is not a backend. Backends are {', '.join(BACKENDS)}.")
+    messages: list[str] = [
+        Text(
+            "--python {backend}={path}: this does not start {backend} with Keras.",
+            backend=backend,
+            path=place,
+        )
+        if backend in BACKENDS
+        else Text(
+            "--python {backend}={path}: {backend} is not a backend. Backends are {backends}.",
+            backend=backend,
+            path=place,
+            backends=", ".join(BACKENDS),
+        )
         for backend, place in named.items()
         if backend not in available
-    ]  # fmt: skip
+    ]
     first = environment.get("KERAS_BACKEND")
     if first and first not in {*available, *named}:
         messages.append(
-            f"backend {first} (--backend or KERAS_BACKEND) cannot be started here. Install it, "
-            f"name its Python with --python {first}=PATH, or choose one of: "
-            f"{', '.join(available) or 'none is installed'}."
+            Text(
+                "backend {backend} (--backend or KERAS_BACKEND) cannot be started here. "
+                "Install it, name its Python with --python {backend}=PATH, or choose one of: "
+                "{others}.",
+                backend=first,
+                others=", ".join(available) or "none is installed",
+            )
         )
     return messages
 

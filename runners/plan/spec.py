@@ -29,6 +29,7 @@ from typing import Annotated, Any, Final, Literal, get_args, get_type_hints
 
 from msgspec import Meta, ValidationError, convert
 
+from planner.core import Text, joined, message_of, paragraph, plural
 from runners.launch.launcher import Launcher
 from runners.launch.launcher import from_table as launcher_of
 
@@ -38,7 +39,7 @@ _SHOWN: Final = 80
 """Characters of a wrong value that an error repeats."""
 
 Table = Mapping[str, Any]
-Text = Annotated[str, Meta(description="text")]
+String = Annotated[str, Meta(description="text")]
 Title = Annotated[str, Meta(pattern=r"\S", description="a line that describes the sweep")]
 Truth = Annotated[bool, Meta(description="true or false")]
 Count = Annotated[int, Meta(ge=1, le=MOST, description="a whole number from 1 to 1e12")]
@@ -52,8 +53,14 @@ Positive = Annotated[
 
 def words(kind: Any) -> str:  # noqa: ANN401 - a type
     """Return the values of a type in words; empty for one without a description."""
-    metas = (m.description for m in getattr(kind, "__metadata__", ()) if m.description)
-    return next(metas, "") or next(filter(None, map(words, get_args(kind))), "")
+    metas = (m for m in getattr(kind, "__metadata__", ()) if m.description)
+    own = next(((m.extra or {}).get("words", m.description) for m in metas), "")
+    return own or next(filter(None, map(words, get_args(kind))), "")
+
+
+def said(allowed: Text) -> dict[str, Any]:
+    """Return the entries of a `Meta` that say the allowed values; a description is a plain str."""
+    return {"description": str(allowed), "extra": {"words": allowed}}
 
 
 def fits(value: Any, kind: Any) -> bool:  # noqa: ANN401 - any value, any type
@@ -67,14 +74,22 @@ def fits(value: Any, kind: Any) -> bool:  # noqa: ANN401 - any value, any type
 
 def wrong(where: str, value: Any, kind: Any) -> str:  # noqa: ANN401 - any value, any type
     """Return the error for a value that is not of a type; `where` names its entry."""
-    return f"{where} is {shown(value)}; it must be {words(kind)}."
+    return Text(
+        "{where} is {value}; it must be {kind}.", where=where, value=shown(value), kind=words(kind)
+    )
 
 
 def problems(table: Any, record: type, where: str = "") -> list[str]:  # noqa: ANN401 - any value
     """Return the problems of a table that a record is to hold, and of the tables in it."""
     if not isinstance(table, Mapping):
         name = where.removesuffix(".")
-        return [f"{name}: is {shown(table)}; it must be a table, as [{name}]."]
+        return [
+            Text(
+                "{name}: is {value}; it must be a table, as [{name}].",
+                name=name,
+                value=shown(table),
+            )
+        ]
     hints = get_type_hints(record, include_extras=True)
     entries = {f.name: f for f in fields(record)
                if words(hints[f.name]) or is_dataclass(hints[f.name])}  # fmt: skip
@@ -83,7 +98,14 @@ def problems(table: Any, record: type, where: str = "") -> list[str]:  # noqa: A
         kind = hints[name]
         if name not in table:
             if entry.default is MISSING and entry.default_factory is MISSING:
-                messages.append(f"{where}{name}: is missing. It must be {words(kind)}.")
+                messages.append(
+                    Text(
+                        "{where}{name}: is missing. It must be {kind}.",
+                        where=where,
+                        name=name,
+                        kind=words(kind),
+                    )
+                )
         elif is_dataclass(kind):
             messages += problems(table[name], kind, f"{where}{name}.")  # type: ignore[arg-type]
         elif (record := _record_in(kind)) and isinstance(table[name], Mapping) and table[name]:
@@ -117,14 +139,16 @@ def unknown(where: str, name: str, allowed: Iterable[str]) -> str:
     """Return the error for an unknown name, with the closest or all allowed names."""
     names = list(allowed)
     close = difflib.get_close_matches(name, names, 1)
-    listed = f"Choose from: {', '.join(names)}." if names else "None are defined."
-    return f"{where} is unknown. {f'Did you mean {close[0]}?' if close else listed}"
+    if close:
+        return Text("{where} is unknown. Did you mean {close}?", where=where, close=close[0])
+    if not names:
+        return Text("{where} is unknown. None are defined.", where=where)
+    return Text("{where} is unknown. Choose from: {names}.", where=where, names=", ".join(names))
 
 
 def _whole(least: int, most: int) -> Any:  # noqa: ANN401 - a type
-    return Annotated[
-        int, Meta(ge=least, le=most, description=f"a whole number from {least} to {most}")
-    ]
+    allowed = Text("a whole number from {least} to {most}", least=least, most=most)
+    return Annotated[int, Meta(ge=least, le=most, **said(allowed))]
 
 
 def _number(least: float, most: float) -> Any:  # noqa: ANN401 - a type
@@ -132,36 +156,38 @@ def _number(least: float, most: float) -> Any:  # noqa: ANN401 - a type
         Annotated[int, Meta(ge=math.ceil(least), le=int(min(most, MOST)))]
         | Annotated[float, Meta(ge=least, le=most)]
     )
-    return Annotated[either, Meta(description=f"a number from {least:g} to {most:g}")]
+    allowed = Text("a number from {least:g} to {most:g}", least=least, most=most)
+    return Annotated[either, Meta(**said(allowed))]
 
 
 def _auto(kind: Any) -> Any:  # noqa: ANN401 - a type
     """Return the type that also allows "auto": chosen for this machine."""
-    return Annotated[kind | Literal["auto"], Meta(description=f'{words(kind)} or "auto"')]
+    either = Text('{kind} or "auto"', kind=words(kind))
+    return Annotated[kind | Literal["auto"], Meta(**said(either))]
 
 
 FACTORS: Final[Mapping[str, Any]] = MappingProxyType(
     {
-        "workload": Text,
+        "workload": String,
         "options": Annotated[dict[str, Any], Meta(description="a table")],
-        "dataset": Text,
+        "dataset": String,
         "train_samples": Count,
         "steps_per_epoch": Count,
         "validation_samples": Natural,
-        "mode": Text,
-        "variant": Text,
-        "backend": _auto(Text),
-        "engine": _auto(Text),
-        "device": _auto(Text),
+        "mode": String,
+        "variant": String,
+        "backend": _auto(String),
+        "engine": _auto(String),
+        "device": _auto(String),
         "batch": _auto(Count),
         "epochs": Count,
-        "optimizer": Text,
+        "optimizer": String,
         "learning_rate": _number(1e-30, 1e30),
-        "precision": Text,
+        "precision": String,
         "validation": Truth,
         "augmentation": Truth,
-        "storage": Text,
-        "feed": _auto(Text),
+        "storage": String,
+        "feed": _auto(String),
         "workers": _whole(1, 1024),
         "multiprocessing": Truth,
         "drop_remainder": Truth,
@@ -169,17 +195,17 @@ FACTORS: Final[Mapping[str, Any]] = MappingProxyType(
         "jit": _auto(Truth),
         "tuned": Truth,
         "threads": _whole(1, 4096),
-        "timing": Text,
+        "timing": String,
         "seed": _whole(0, 2**32 - 1),
         "devices": _whole(1, 65_536),
         "nodes": Count,
-        "strategy": Text,
+        "strategy": String,
         "slow_share": _number(0.0, 0.95),
         "wait_s": _number(0.0, 60.0),
         "wait_sd_s": _number(0.0, 60.0),
         "micro_batches": _whole(1, 1024),
-        "accelerator": Text,
-        "pattern": Text,
+        "accelerator": String,
+        "pattern": String,
     }
 )
 """Types of the factors that a sweep may set, by name."""
@@ -193,14 +219,16 @@ _OPTION: Final[Any] = Annotated[
 def factor_problems(where: str, table: Any, patterns: Table) -> list[str]:  # noqa: ANN401
     """Return the problems of a table of factors as sentences; `where` names the table."""
     if not isinstance(table, Mapping):
-        return [f"{where}: must be a table."]
+        return [Text("{where}: must be a table.", where=where)]
     messages = []
     for name, entry in table.items():
         kind = FACTORS.get(name)
         if kind is None:
             messages.append(unknown(f"{where}: {name}", name, FACTORS))
         elif name == "options" and isinstance(entry, list):
-            messages.append(f"{where}: options must be one table; lists go into it.")
+            messages.append(
+                Text("{where}: options must be one table; lists go into it.", where=where)
+            )
         else:
             messages += _value_problems(f"{where}: {name}", entry, kind)
         if name == "options" and isinstance(entry, Mapping):
@@ -219,7 +247,7 @@ def _listed(entry: Any) -> list[Any]:  # noqa: ANN401 - a value, or a list of th
 
 def _value_problems(where: str, entry: Any, kind: Any) -> list[str]:  # noqa: ANN401
     if entry == []:
-        return [f"{where} is an empty list. Leave it out or give values."]
+        return [Text("{where} is an empty list. Leave it out or give values.", where=where)]
     return [wrong(where, value, kind) for value in _listed(entry) if not fits(value, kind)]
 
 
@@ -246,7 +274,7 @@ class CaseLimits:
 class Cost:
     """Prices of measuring; None means not given."""
 
-    currency: Text = "USD"
+    currency: String = "USD"
     price_per_hour: Positive | None = None
     price_per_kwh: Positive | None = None
     power_watts: Positive | None = None
@@ -258,7 +286,7 @@ class Spec:
 
     name: str
     title: Title
-    about: Text = ""
+    about: String = ""
     epochs: Count = 3
     repeats: Count = 1
     limits: CaseLimits = field(default_factory=CaseLimits)
@@ -288,8 +316,10 @@ class SpecError(ValueError):
         self.rest = rest
         """The sweep without its wrong parts: their combinations can be checked as well."""
         self.problems = tuple(dict.fromkeys(problems))
-        lines = "\n  ".join(self.problems)
-        super().__init__(f"{len(self.problems)} problem(s) in {name}:\n  {lines}")
+        lines = joined("\n  ", self.problems)
+        super().__init__(plural(len(self.problems), "{count} problem in {name}:\n  {lines}",
+                                "{count} problems in {name}:\n  {lines}",
+                                name=name, lines=lines))  # fmt: skip
 
 
 def find(named: str) -> Path:
@@ -306,11 +336,12 @@ def find(named: str) -> Path:
         return shipped
     names = sorted(p.stem for p in SWEEPS.glob("*.toml"))
     close = difflib.get_close_matches(named, names, 1)
-    hint = f" Did you mean {close[0]}?" if close else ""
-    text = f"there is no such file, and no shipped sweep of that name.{hint}"
+    hint = Text("Did you mean {close}?", close=close[0]) if close else ""
+    text = paragraph("there is no such file, and no shipped sweep of that name.", hint)
     if _is_there(path) and path.is_file():
-        text = "it is not a TOML file: a sweep's name ends in .toml."
-    raise SpecError(named, [f"{text} Shipped sweeps: {', '.join(names)}."])
+        text = Text("it is not a TOML file: a sweep's name ends in .toml.")
+    shipped_names = Text("Shipped sweeps: {names}.", names=", ".join(names))
+    raise SpecError(named, [paragraph(text, shipped_names)])
 
 
 def _is_there(path: Path) -> bool:
@@ -331,8 +362,10 @@ def table(path: Path) -> Table:
     try:
         return tomllib.loads(_text(path))
     except (OSError, ValueError, RecursionError) as error:  # TOML and UTF-8 errors are ValueErrors
-        reason = error.strerror if isinstance(error, OSError) else error
-        raise SpecError(path.name, [f"it cannot be read as TOML: {reason}"]) from error
+        reason = error.strerror if isinstance(error, OSError) else message_of(error)
+        raise SpecError(
+            path.name, [Text("it cannot be read as TOML: {reason}", reason=reason)]
+        ) from error
 
 
 def _text(path: Path) -> str:
@@ -341,11 +374,17 @@ def _text(path: Path) -> str:
     with path.open("rb") as file:
         data = file.read(LONGEST_BYTES + 1)
     if len(data) > LONGEST_BYTES:
-        raise ValueError(f"it is longer than {LONGEST_BYTES:,} bytes.")
+        raise ValueError(Text("it is longer than {most:,} bytes.", most=LONGEST_BYTES))
     text = data.decode()
     long = [n for n, line in enumerate(text.split("\n"), 1) if len(line) > _LONGEST_LINE]
     if long:
-        raise ValueError(f"line {long[0]} is longer than {_LONGEST_LINE:,} characters. Break it.")
+        raise ValueError(
+            Text(
+                "line {number} is longer than {most:,} characters. Break it.",
+                number=long[0],
+                most=_LONGEST_LINE,
+            )
+        )
     return text
 
 
@@ -385,7 +424,10 @@ def _factors(name: str, body: Table) -> tuple[list[str], Spec | None]:
     shared = factor_problems("[defaults]", defaults, patterns) if sound else []
     for pattern, entry in patterns.items():
         shared += factor_problems(f'[patterns."{pattern}"]', entry, {})
-    each = [factor_problems(f"[[runs]] block {i}", b, patterns) for i, b in enumerate(blocks, 1)]
+    each = [
+        factor_problems(Text("[[runs]] block {number}", number=i), b, patterns)
+        for i, b in enumerate(blocks, 1)
+    ]
     wrong_blocks = frozenset(i for i, messages in enumerate(each, 1) if messages)
     rest = Spec(
         name=name,

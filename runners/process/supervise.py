@@ -24,6 +24,7 @@ from typing import IO, Any, Final, Literal
 
 import psutil
 
+from planner.core import Text
 from runners.process import events
 from runners.process.events import Event
 
@@ -93,7 +94,7 @@ def classify(
         return verdict
     if failed := next((e for e in events if e["event"] == "failed"), None):
         if failed["status"] == "peer_lost" and short_of_memory:
-            return "oom", f"{failed['reason']}; the kernel was short of memory"
+            return "oom", Text("{reason}; the kernel was short of memory", reason=failed["reason"])
         return failed["status"], str(failed["reason"])
     return _from_exit(returncode, output, short_of_memory=short_of_memory)
 
@@ -105,11 +106,13 @@ def _from_exit(returncode: int, output: str, *, short_of_memory: bool) -> tuple[
     """
     lines = [line.strip() for line in output.splitlines() if line.strip()]
     last = lines[-1] if lines else "no output"
-    how = f"exit code {returncode}" if returncode >= 0 else _signal_name(-returncode)
+    how: str = Text("exit code {code}", code=returncode)
+    if returncode < 0:
+        how = _signal_name(-returncode)
     if returncode == -signal.SIGKILL and short_of_memory:
-        return "oom", f"{how} by the kernel, which was short of memory"
+        return "oom", Text("{signal} by the kernel, which was short of memory", signal=how)
     if -returncode in {signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP}:
-        return "killed", f"{how} from outside"
+        return "killed", Text("{signal} from outside", signal=how)
     if _OUT_OF_MEMORY.search("\n".join(lines[-_LAST_LINES:])):
         return "oom", f"{how}: {last}"
     return "crashed", f"{how}: {last}"
@@ -341,10 +344,15 @@ def _check_limits(watch: _Watch) -> None:
     watch.peak_rss_bytes = max(watch.peak_rss_bytes, rss)
     limit, age_s = watch.limits, time.perf_counter() - watch.started_s
     if rss > limit.memory_bytes:
-        text = f"watchdog: {_gb(rss)} resident, the limit is {_gb(limit.memory_bytes)}"
+        text = Text(
+            "watchdog: {used} resident, the limit is {most}",
+            used=_gb(rss),
+            most=_gb(limit.memory_bytes),
+        )
         watch.verdict = ("oom", text)
     elif age_s > limit.timeout_s:
-        watch.verdict = ("timeout", f"not finished after {limit.timeout_s:g} s")
+        text = Text("not finished after {timeout_s:g} s", timeout_s=limit.timeout_s)
+        watch.verdict = ("timeout", text)
     if watch.verdict:
         kill_group(watch.child)
 

@@ -13,7 +13,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any, Final
@@ -50,7 +50,7 @@ class Server:
     """Where runs are pushed to."""
 
     url: str
-    token: str
+    token: str = field(repr=False)
 
     @property
     def address(self) -> str:

@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import Any, Final, Protocol
 
 from planner.core import Text
-from planner.runs import COLUMNS, RecordError, Row
-from planner.store.sealed.commit import CommitError, commit_runs
+from planner.runs import COLUMNS, RecordError, Row, run_id
+from planner.store.sealed.attempts import ATTEMPT, attempt_id, release
+from planner.store.sealed.commit import CommitError, commit_runs, run_of, stored
 from planner.store.sealed.result_set import new_set_text
 from planner.store.summaries import summaries
 from runners.plan.cases import KEPT_STEPS, OF_PROCESSES, PLACED, SPLIT, Case
@@ -348,10 +349,20 @@ _UNTIMED: Final = ("identity", "workload", "system", "software", "factors")
 
 
 class Destination(Protocol):
-    """Where finished runs go. One process puts all runs of a sweep, so each counts once."""
+    """Where finished runs go. Of every attempt of a case, one run is stored."""
 
     def put(self, row: Row) -> Row:
-        """Store a row whole and return it as stored; CommitError if it cannot be stored."""
+        """Return the run that is stored for the row's attempt: this one, or an earlier one.
+
+        Raises:
+            CommitError: it cannot be stored.
+        """
+
+    def run_of(self, attempt: str) -> Row | None:
+        """Return the run that is stored for an attempt; None without one."""
+
+    def release(self, attempt: str) -> None:
+        """Forget an attempt that no further worker measures."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -370,20 +381,33 @@ class SetFolder:
             )[:500]
             wrong = {p.column for p in error.problems} - {"extra"}
             names = {c.name for c in COLUMNS if c.group in _UNTIMED} & row.keys() - wrong
-            extra = json.dumps({"case_id": case_id_of(row)})
+            named = {"case_id": case_id_of(row), ATTEMPT: attempt_id(row)}
+            extra = json.dumps({name: value for name, value in named.items() if value is not None})
             kept = {n: row[n] for n in names}
             return self._placed(
                 kept | {"status": "crashed", "status_reason": reason, "extra": extra}
             )
 
+    def run_of(self, attempt: str) -> Row | None:
+        """Return the run that is stored for an attempt; None without one."""
+        return run_of(self.path, attempt)
+
+    def release(self, attempt: str) -> None:
+        """Forget an attempt that no further worker measures."""
+        release(self.path, attempt)
+
     def _placed(self, row: Row) -> Row:
-        """Commit a row under the first free attempt number.
+        """Return the row as committed under the first free attempt number.
 
         Its own number may be taken by a damaged file, which is never rewritten, or by a case that
-        differs only outside a run's identity (samples of an epoch).
+        differs only outside a run's identity (samples of an epoch). A run of the same attempt there
+        was stored by another process, and stays.
         """
-        for attempt in itertools.count(attempt_of(row)):
-            tried = {**row, "attempt": attempt}
+        attempt = attempt_id(row)
+        for number in itertools.count(attempt_of(row)):
+            tried = {**row, "attempt": number}
+            if (there := self._of(attempt, run_id(tried))) is not None:
+                return there
             try:
                 [done] = commit_runs(self.path, [tried])
             except CommitError as error:
@@ -392,4 +416,11 @@ class SetFolder:
                 continue
             if done.new:
                 return tried
+            if (there := self._of(attempt, done.run_id)) is not None:
+                return there
         raise AssertionError("attempts have no last number")
+
+    def _of(self, attempt: str | None, run: str) -> Row | None:
+        """Return a run that lies here if it is of that attempt."""
+        there = None if attempt is None else stored(self.path, run)
+        return there if there is not None and attempt_id(there) == attempt else None

@@ -9,6 +9,7 @@ from typing import Any, Final, Protocol
 import keras
 from keras import layers
 
+from planner.core import Text
 from runners.workloads import DataSet
 
 
@@ -19,11 +20,23 @@ def images(data: DataSet, *, least: int = 1) -> tuple[keras.KerasTensor, keras.K
     poolings.
     """
     if data.task != "images":
-        raise ValueError(f"{data.title} holds {data.task}, not images. Choose an image data set.")
+        raise ValueError(
+            Text(
+                "{title} holds {task}, not images. Choose an image data set.",
+                title=data.title,
+                task=data.task,
+            )
+        )
     if min(data.shape[:2]) < least:
         raise ValueError(
-            f"images of {data.title} are {data.shape[0]}x{data.shape[1]}; this network needs at "
-            f"least {least}x{least}. Choose another data set."
+            Text(
+                "images of {title} are {height}x{width}; this network needs at least "
+                "{least}x{least}. Choose another data set.",
+                title=data.title,
+                height=data.shape[0],
+                width=data.shape[1],
+                least=least,
+            )
         )
     inputs = keras.Input(data.shape, dtype="uint8", name="images")
     return inputs, layers.Rescaling(1 / 255, name="scaled")(inputs)
@@ -39,7 +52,13 @@ def rows(data: DataSet) -> tuple[keras.KerasTensor, keras.KerasTensor]:
 def tokens(data: DataSet) -> keras.KerasTensor:
     """Return the input (batch, length) int32; ValueError if the data set holds images."""
     if data.task != "tokens":
-        raise ValueError(f"{data.title} holds {data.task}, not tokens. Choose a token data set.")
+        raise ValueError(
+            Text(
+                "{title} holds {task}, not tokens. Choose a token data set.",
+                title=data.title,
+                task=data.task,
+            )
+        )
     return keras.Input(data.shape, dtype="int32", name="tokens")
 
 
@@ -206,7 +225,13 @@ def coloured(data: DataSet, network: str) -> tuple[keras.KerasTensor, keras.Kera
     """Return what `images` does; ValueError if the images are grey or smaller than 32x32."""
     both = images(data, least=32)
     if data.shape[-1] != 3:
-        raise ValueError(f"{data.title} is grey; {network} needs colours. Choose another data set.")
+        raise ValueError(
+            Text(
+                "{title} is grey; {network} needs colours. Choose another data set.",
+                title=data.title,
+                network=network,
+            )
+        )
     return both
 
 
@@ -346,7 +371,13 @@ def vit(data: DataSet, *, layers: int, width: int, heads: int, patch: int) -> ke
 def require_multiple(width: int, heads: int) -> None:
     """Raise ValueError if `width` cannot be divided among `heads`."""
     if width % heads:
-        raise ValueError(f"width {width} is not a multiple of {heads} heads. Use a multiple.")
+        raise ValueError(
+            Text(
+                "width {width} is not a multiple of {heads} heads. Use a multiple.",
+                width=width,
+                heads=heads,
+            )
+        )
 
 
 def block(x: keras.KerasTensor, width: int, heads: int, *, causal: bool) -> keras.KerasTensor:
@@ -437,4 +468,6 @@ def optimizer(name: str, learning_rate: float) -> keras.optimizers.Optimizer:
         return keras.optimizers.SGD(learning_rate, momentum=0.9, nesterov=name == "nesterov")
     if name == "adam":
         return keras.optimizers.Adam(learning_rate)
-    raise ValueError(f"optimiser {name!r} is unknown. Use sgd, momentum, nesterov or adam.")
+    raise ValueError(
+        Text("optimiser {name!r} is unknown. Use sgd, momentum, nesterov or adam.", name=name)
+    )

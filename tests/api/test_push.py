@@ -25,6 +25,7 @@ from planner.__main__ import main
 from planner.runs import BY_NAME
 from planner.store import Store
 from planner.store.disk.access import Access, set_access
+from planner.store.disk.audit import AuditEntry, entries
 from planner.store.disk.secrets import TOKENS
 from planner.store.pushed import MOST_BYTES, MOST_RUNS, body_of, read_body
 from tests.api.served import CATALOG, Answered, ask
@@ -85,6 +86,55 @@ def test_runs_are_stored_once_however_often_they_are_sent(client: Client, inbox:
     assert 'title = "Mine"' in (inbox.results / "mine" / "set.toml").read_text()
     shown = ask(client.app, "/api/v1/results").json
     assert {r["run_id"] for r in shown["rows"]} == set(first.json["run_ids"])
+
+
+def test_a_new_set_is_unofficial_unless_its_token_says_otherwise(
+    client: Client, inbox: Inbox
+) -> None:
+    claim = {"title": "Mine", "standing": "checked"}
+    assert client.post(body_of("mine", claim, runs()), bearer(inbox)).status == 200
+    trusted = TOKENS.create(inbox.tokens, name="the lab", sets=["*"], official=True)
+    head = {"Authorization": f"Bearer {trusted}"}
+    assert client.post(body_of("lab", {"title": "Lab"}, runs(model="B")), head).status == 200
+    shown = ask(client.app, "/api/v1/results").json["rows"]
+    standings = {r["workload"].split(" · ")[0]: r["standing"] for r in shown}
+    assert standings == {"ResNet-50": "unofficial", "B": None}
+    store = Store([folder(inbox.results)])
+    store.refresh()
+    assert {s.title for s in store.sets} == {"Mine (unofficial)", "Lab"}
+
+
+def test_the_audit_log_says_what_became_of_a_push(inbox: Inbox, tmp_path: Path) -> None:
+    inbox = replace(inbox, audit=tmp_path / "audit")
+    store = Store([folder(inbox.results)])
+    rules = Rules(store=lambda _: store, catalogs=(CATALOG, Path("/no")), inbox=inbox)
+    client, head = Client(Starlette(routes=routes(rules))), bearer(inbox, "mine")
+
+    def logged(content: bytes) -> list[tuple[bool, str]]:
+        before = len(list(entries(tmp_path / "audit")))
+        client.post(content, head)
+        found = list(entries(tmp_path / "audit"))[before:]
+        return [(e.allowed, e.about) for e in found if isinstance(e, AuditEntry)]
+
+    body = body_of("mine", {}, runs(2))
+    begins = (True, "mine: 2 runs, begins")
+    assert logged(body) == [begins, (True, "mine: 2 runs, 2 stored, 0 there already")]
+    assert logged(body) == [begins, (True, "mine: 2 runs, 0 stored, 2 there already")]
+    other = body_of("mine", {}, [runs(1)[0] | {"pre_train_s": 1.0}])
+    wrong = body_of("mine", {}, [runs(1)[0] | {"pre_train_s": -1.0}])
+    for content, about, why in (
+        (other, "mine: 1 run, refused: ", "other numbers"),
+        (wrong, "mine: 1 run, refused: ", "pre_train_s"),
+        (body_of("yours", {}, runs()), "yours: 1 run, refused: ", "may not add runs"),
+        (b"{", "a request, refused: ", "no JSON"),
+        (b" " * (MOST_BYTES + 1), "a request, refused: ", "bytes are taken at once"),
+    ):
+        [(allowed, said)] = logged(content)
+        assert not allowed
+        assert said.startswith(about)
+        assert why in said
+    client.post(body, {})
+    assert len(list(entries(tmp_path / "audit"))) == 9  # a stranger is no one to name
 
 
 def test_the_example_of_the_docs_is_stored(client: Client, inbox: Inbox) -> None:
@@ -221,6 +271,17 @@ def test_other_numbers_under_the_same_run_are_refused_and_the_first_stay(
     assert reply.status == 409
     assert str(inbox.results) not in reply.body.decode()
     assert [p.read_bytes() for p in (inbox.results / "mine").glob("*.parquet")] == kept
+
+
+def test_of_two_nodes_that_measured_an_attempt_the_first_is_stored(
+    client: Client, inbox: Inbox
+) -> None:
+    head, extra = bearer(inbox), json.dumps({"attempt_id": "0" * 32})
+    for at, (system, loss) in enumerate([("one", 1.0), ("one", 2.0), ("two", 1.0)]):
+        cells: dict[str, Any] = {"system_name": system, "extra": extra, "throughput": loss}
+        reply = client.post(body_of("mine", {}, runs(**cells)), head)
+        assert (reply.status, reply.json["stored"], reply.json["already"]) == (200, not at, at > 0)
+    assert len(files(inbox)) == 1
 
 
 def test_all_problems_are_named_and_nothing_is_stored(client: Client, inbox: Inbox) -> None:

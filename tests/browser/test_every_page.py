@@ -130,6 +130,8 @@ def test_a_page_fits_reads_and_has_no_violation_dark_and_light_on_a_telephone_an
         with rerun(page):
             page.get_by_role("tab").first.click()
     faults.of_widths(page, TELEPHONE_PX, BETWEEN_PX, DESK_PX)
+    with faults.of("tool bar"):
+        _two_tools(page, address)
     with faults.of("dark"):
         _in_its_colours(page, address, DARK_THEME, DARK)
     if FULL:
@@ -179,6 +181,17 @@ def _in_its_colours(page: Page, address: str, theme: Theme, palette: Sequence[st
     assert _hex(ground) == theme.background
     if address in CHARTED:
         _in_the_palette(page, set(palette), theme.quiet)
+
+
+def _two_tools(page: Page, address: str) -> None:
+    """Every chart has a button for the full screen and one for a picture; Explore marks, too."""
+    tools = page.get_by_test_id("stPlotlyChart").evaluate_all(
+        "all => all.map(c => [...c.querySelectorAll('.modebar-btn')].map(b => b.dataset.title))"
+    )
+    usual = {"Download plot as a PNG", "Fullscreen"}
+    for names in tools:
+        assert len(names) == len({*names}) == (7 if address == "explore" else 2)
+        assert usual <= {*names}
 
 
 def _in_the_palette(page: Page, colours: set[str], quiet: str) -> None:

@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
+from urllib.parse import quote
 
 import pytest
 from playwright.sync_api import FilePayload, Page, expect
 
+from pages.common.addresses import ADDRESSES
+from pages.common.link import slugs
+from planner.convergence import set_labels
+from planner.store import Store, commit_runs, folders_from_environment, queries
 from tests.browser.conftest import Visit
-from tests.browser.look import settled
-from tests.browser.server import served
+from tests.browser.look import download, rerun, settled, widget
+from tests.browser.server import ROOT, served
 from tests.faults.outcomes import FULL, Outcome, finish
+from tests.store.build import row
 
 pytestmark = [pytest.mark.browser, pytest.mark.faults]
 _CODE: Final = ("alert(1)", "fetch('http://evil.example')", "document.title='owned'")
@@ -44,6 +50,31 @@ TERMS: Final = {
     "Address of the source": SCRIPTS[10],
 }
 HEAD: Final = ("model", "system_name", "device_kind", "global_batch_size", "throughput", "note")
+TOLD: Final = (
+    "model", "variant", "dataset", "system_name", "accelerator_model_name", "provider", "framework",
+    "framework_version", "optimizer", "precision", "host_processor_model_name",
+    "accelerator_interconnect", "host_networking", "source", "note",
+)  # fmt: skip
+"""Columns of free text, which hold a trap in each row."""
+COUNTED: Final = (
+    "device_kind", "strategy", "accelerators_per_node", "number_of_nodes", "global_batch_size",
+    "throughput", "step_s", "train_samples", "samples_per_epoch", "pre_train_s", "first_epoch_s",
+    "later_epoch_mean_s", "later_epoch_sd_s", "epochs_measured", "peak_memory_bytes",
+)  # fmt: skip
+VIEWS: Final = {
+    "": (), "how-long": ("tab=table",), "compare": ("tab=table",), "measure": (), "method": (),
+    "throughput": ("tab=table",), "scaling-out": ("tab=table",), "steps-to-target": ("tab=table",),
+    "explore": ("tab=table", "view=pivot&rows=workload&columns=system", "colour=workload"),
+    "results": (), "add-results": (),
+    "capacity": ("view=cost",),
+}  # fmt: skip
+"""What else a page shows, by its address."""
+HANDED_OUT: Final = (
+    "how-long", "compare", "throughput", "scaling-out", "steps-to-target", "capacity",
+)  # fmt: skip
+"""Pages with a report."""
+OF_A_WORKLOAD: Final = (*HANDED_OUT[:-1], "explore", "results")
+SELECTED: Final = "SELECT workload, system, note, source, provider FROM runs WHERE folder = 'yours'"
 
 
 def _file(
@@ -55,11 +86,45 @@ def _file(
 
 
 @pytest.fixture(scope="module")
-def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The app, with a folder of results of its own."""
-    results: Path = tmp_path_factory.mktemp("uploads") / "results"
-    with served(results) as url:
+def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of results of its own."""
+    results = tmp_path_factory.mktemp("uploads") / "results"
+    commit_runs(results / "trials", [run for trap in TRAPS for run in _trials(trap)])
+    return results
+
+
+def _trials(trap: str) -> Iterator[dict[str, object]]:
+    """Trainings to a target, with a file of their own: a table of one's own has no evaluations."""
+    for optimizer in (trap, "SGD"):
+        for batch in (32, 64, 128, 256):
+            yield row(
+                result_set="trials", model=trap, dataset=trap, optimizer=optimizer,
+                evaluation_metric=trap, evaluation_higher_is_better=True, target_value=0.9,
+                target_reached=True, system_name=trap, source=trap, note=trap,
+                global_batch_size=batch,
+                evaluations=[{"step": n * 20_000 // batch, "value": n / 10} for n in range(1, 11)],
+            )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def app(results: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The app on that folder."""
+    saved = tmp_path_factory.mktemp("saved")
+    with served(results, settings={"EPOCHWISE_SAVED": str(saved)}) as url:
         yield url
+
+
+def _rows(trap: str) -> Iterator[tuple[object, ...]]:
+    """Runs of one workload: three batch sizes alone, and two counts of devices."""
+    for devices, nodes, batch in ((1, 1, 16), (1, 1, 64), (1, 1, 256), (2, 1, 512), (2, 2, 1024)):
+        total = devices * nodes
+        step_s = 0.02 + batch / total / 1000
+        epoch_s = 8192 / batch * step_s
+        strategy = "mirrored" if total > 1 else ""
+        yield (
+            *(trap for _ in TOLD), "gpu", strategy, devices, nodes, batch, batch / step_s, step_s,
+            8192, 8192, 20.0, 1.2 * epoch_s, epoch_s, epoch_s / 100, 5, 10**9,
+        )  # fmt: skip
 
 
 def _dropped(page: Page, file: FilePayload, text: str) -> None:
@@ -98,7 +163,74 @@ def _refused(page: Page, app: str, dialogs: list[str], outcome: Outcome) -> None
     settled(page)
 
 
-def test_traps_of_a_file_do_nothing_on_any_page(app: str, visit: Visit) -> None:
+def _shown(page: Page, address: str) -> None:
+    """Open an address, and all its boxes."""
+    page.goto(address)
+    settled(page)
+    for box in page.get_by_test_id("stExpander").locator("summary").all():
+        if box.is_visible():
+            box.click()
+    settled(page)
+
+
+def _each_workload(
+    page: Page, app: str, results: Path, dialogs: list[str], outcome: Outcome
+) -> None:
+    """The pages of each workload, and their reports as files."""
+    store = Store(folders_from_environment(ROOT, {"EPOCHWISE_RESULTS": str(results)}))
+    store.refresh()
+    sets = slugs(set_labels(queries.trial_sets(store)))
+    timed, trained = _traps(slugs(queries.workloads(store))), _traps(sets)
+    assert len(timed) == len(trained) == len(TRAPS)
+    for address in OF_A_WORKLOAD if FULL else OF_A_WORKLOAD[:1]:
+        own = trained if address == "steps-to-target" else timed
+        for slug in own if FULL else own[:1]:
+            _shown(page, f"{app}/{address}?workload={quote(slug)}")
+            _harmless(page, dialogs, outcome, f"{address} of {slug}")
+    for address in HANDED_OUT if FULL else ():
+        [of, *_] = trained if address == "steps-to-target" else timed
+        job = quote(f"name={SCRIPTS[1]}; workload={of}; epochs=5; runs=3")
+        asked = f"jobs={job}" if address == "capacity" else f"workload={quote(of)}"
+        _shown(page, f"{app}/{address}?{asked}")
+        copy = download(page, f"{address}.report")
+        report = copy.rename(copy.with_suffix(".html"))
+        page.goto(report.as_uri())
+        with outcome.step(f"report of {address}"):
+            assert dialogs == []
+            assert page.title() != "owned"
+            assert page.locator("script, iframe, object").count() == 0
+            assert page.locator("a[href*='evil.example'], a[href^='javascript:']").count() == 0
+        outcome.counts["places that show them"] += 1
+
+
+def _traps(names: Mapping[str, str]) -> list[str]:
+    """The slugs of the names that begin with a trap."""
+    return [s for s, name in names.items() if any(name.startswith(trap) for trap in TRAPS)]
+
+
+def _own_views(page: Page, app: str, results: Path, dialogs: list[str], outcome: Outcome) -> None:
+    """What a person writes or chooses: SQL, runs side by side, and the name of a view."""
+    _shown(page, f"{app}/explore?view=sql&sql={quote(SELECTED)}")
+    _harmless(page, dialogs, outcome, "result of SQL")
+    store = Store(folders_from_environment(ROOT, {"EPOCHWISE_RESULTS": str(results)}))
+    store.refresh()
+    ids = [f"run={run_id}" for run_id in queries.which(store, {"folder": ["yours"]})[:6]]
+    _shown(page, f"{app}/explore?view=side&{'&'.join(ids)}")
+    _harmless(page, dialogs, outcome, "runs side by side")
+    for trap in TRAPS:
+        page.goto(f"{app}/how-long")
+        settled(page)
+        with rerun(page):
+            page.get_by_role("button", name="Save view").click()
+        widget(page, "how-long.save-view.name").locator("input").fill(trap[:60])
+        with rerun(page):
+            widget(page, "how-long.save-view.now").get_by_role("button").click()
+        _harmless(page, dialogs, outcome, f"saved as {trap}")
+    _shown(page, f"{app}/")
+    _harmless(page, dialogs, outcome, "saved views")
+
+
+def test_traps_of_a_file_do_nothing_on_any_page(app: str, results: Path, visit: Visit) -> None:
     assert (len(SCRIPTS), len(MARKDOWN)) == (40, 20)
     outcome = Outcome(name="scripts and Markdown in Chromium", cases=len(TRAPS))
     outcome.counts |= {"scripts": len(SCRIPTS), "pieces of Markdown": len(MARKDOWN)}
@@ -106,18 +238,21 @@ def test_traps_of_a_file_do_nothing_on_any_page(app: str, visit: Visit) -> None:
     page.on("dialog", lambda dialog: dialogs.append(dialog.message))
     if FULL:
         _refused(page, app, dialogs, outcome)
-    sound = [(t, t, "gpu", i, 1.5 * i, t) for i, t in enumerate(TRAPS, 1)]
-    _dropped(page, _file("c.csv", sound), f"{len(TRAPS)} new runs")
+    sound = [row for trap in TRAPS for row in _rows(trap)]
+    _dropped(page, _file("c.csv", sound, (*TOLD, *COUNTED)), f"{len(sound)} new runs")
     for label, text in TERMS.items():
         page.get_by_label(label, exact=True).fill(text)
         page.keyboard.press("Enter")
         settled(page)
-    page.get_by_role("button", name=f"Add {len(TRAPS)} runs").click()
+    page.get_by_role("button", name=f"Add {len(sound)} runs").click()
     expect(page.get_by_text("runs are added").first).to_be_visible()
     _harmless(page, dialogs, outcome, "after adding")
-    for address in ("results", "explore", "throughput", "how-long", "") if FULL else ("results",):
-        page.goto(f"{app}/{address}")
-        settled(page)
-        _harmless(page, dialogs, outcome, address)
+    for address in sorted(ADDRESSES) if FULL else ("results",):
+        for view in ("", *VIEWS[address]) if FULL else ("",):
+            _shown(page, f"{app}/{address}?{view}")
+            _harmless(page, dialogs, outcome, f"{address}?{view}")
+    _each_workload(page, app, results, dialogs, outcome)
+    if FULL:
+        _own_views(page, app, results, dialogs, outcome)
     outcome.slowest_s = None
     finish(outcome)

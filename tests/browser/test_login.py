@@ -1,7 +1,7 @@
 """Sign in with a real OpenID Connect provider on loopback, in a real browser; roles from claims.
 
-The provider is a process of its own (oidc-provider-mock): discovery, authorisation code, signed
-identity tokens. Nothing of the login is replaced.
+The provider is a process of its own (Django OAuth Toolkit): discovery, password, consent,
+authorisation code with PKCE, signed identity tokens. Nothing of the login is replaced.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ from playwright.sync_api import Browser, Page, expect
 
 from planner.store.disk.audit import AuditEntry, audit_folder, entries
 from tests.browser.look import PATIENCE_MS, settled
-from tests.browser.server import free_port, served
+from tests.browser.provider import CLIENT, CLIENT_SECRET, PASSWORD
+from tests.browser.server import ROOT, free_port, served
 from tests.faults.outcomes import FULL
 from tests.store.restricted import SLUG, TEAM, build, leaks
 
@@ -51,14 +52,14 @@ class Site:
 
 
 @pytest.fixture(scope="module")
-def provider() -> Iterator[str]:
+def provider(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A provider on a port of its own; its address."""
     port = free_port()
-    users = [json.dumps({"sub": sub, **claims}) for sub, claims in PEOPLE.items()]
-    options = [word for user in users for word in ("--user-claims", user)]
+    folder = tmp_path_factory.mktemp("provider")
     process = subprocess.Popen(
-        [sys.executable, "-m", "oidc_provider_mock", "--port", str(port), *options],
-        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        [sys.executable, "-m", "tests.browser.provider", str(port), str(folder),
+         json.dumps(PEOPLE)],
+        cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
     )  # fmt: skip
     url = f"http://127.0.0.1:{port}"
     try:
@@ -87,8 +88,9 @@ def site(provider: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Si
         secrets.write_text(
             f'[auth]\nredirect_uri = "http://127.0.0.1:{port}/oauth2callback"\n'
             'cookie_secret = "a-secret-of-this-test-that-is-long-enough"\n'
-            'client_id = "epochwise"\nclient_secret = "of-the-client"\n'
+            f'client_id = "{CLIENT}"\nclient_secret = "{CLIENT_SECRET}"\n'
             f'server_metadata_url = "{provider}/.well-known/openid-configuration"\n'
+            'client_kwargs = { code_challenge_method = "S256" }\n'
         )
         return ["streamlit", "run", "app.py", "--server.port", str(port),
                 "--server.address", "127.0.0.1", "--server.headless", "true",
@@ -128,8 +130,10 @@ def signed_in(page: Page, site: Site, sub: str) -> Page:
     """The start page after a login as one of the people."""
     page.goto(site.url)
     page.get_by_role("button", name="Sign in").click()
-    page.locator('input[name="sub"]').first.fill(sub)
-    page.locator("button[type=submit], input[type=submit]").first.click()
+    page.get_by_label("Username").fill(sub)
+    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_role("button", name="Sign in").click()
+    page.get_by_role("button", name="Authorize").click()
     page.wait_for_url(f"{site.url}/**")
     expect(page.get_by_role("button", name="Sign out")).to_be_visible()
     return settled(page)
@@ -161,7 +165,7 @@ def test_a_member_sees_the_set_until_they_sign_out(tab: Page, site: Site) -> Non
     assert "quokka" in seen(tab, site, "results")
     assert "quokka" in answered(tab, site)
     page.get_by_role("button", name="Sign out").click()  # in the side bar of every page
-    page.wait_for_url("**/oauth2/end_session**")  # the provider asks whether to end its session too
+    page.wait_for_url("**/logout/**")  # the provider asks whether to end its session too
     assert seen(tab, site, "results") == []
     assert answered(tab, site) == []
 

@@ -72,7 +72,7 @@ def _tried(campaign: Campaign, *, check: bool) -> None:
 
 def _soaked(seconds: float) -> None:
     campaign = Campaign(sessions=SOAK_SESSIONS, answers=10**9, seconds=seconds,
-                        runs_per_s=SOAK_RUNS_PER_S, reading_s=HASTY_S)  # fmt: skip
+                        runs_per_s=SOAK_RUNS_PER_S, reading_s=HASTY_S, compared=False)  # fmt: skip
     with tempfile.TemporaryDirectory() as box:
         outcome = run(Path(box), campaign)
     fifths = [_memory_mb(outcome, part) for part in range(5)]
@@ -81,6 +81,8 @@ def _soaked(seconds: float) -> None:
           f"{campaign.runs_per_s:g} runs/s  [load average {outcome.load_average:.1f}]")  # fmt: skip
     print(f"  {'answers':<52}{len(outcome.answers):>10}")
     print(f"  {'errors':<52}{_errors(outcome):>10}")
+    for result in outcome.failed[:5]:
+        print(f"    {result}")
     for part, value in enumerate(fifths, start=1):
         print(f"  {f'memory of the server, fifth {part} of the time':<52}{value:>10.0f} MB")
     said = "kept" if growth <= MOST_GROWTH else "MISSED"

@@ -18,6 +18,8 @@ from tests.pages.conftest import show, texts
 from tests.shipped import ROOT
 from tests.titles import PAGES
 
+CATALOG = read_catalog(ROOT / "data" / "catalog", []).catalog
+
 
 def _opened(most: float) -> Store:
     store = Store(folders_from_environment(state.ROOT, {}), most_in_memory=most)
@@ -76,9 +78,8 @@ def test_a_page_says_the_same(
 def test_explore_answers_the_same(
     link: dict[str, object], in_memory: Store, in_file: Store
 ) -> None:
-    catalog = read_catalog(ROOT / "data" / "catalog", []).catalog
     question = {n: [v] if isinstance(v, str) else v for n, v in link.items()}
-    one, other = (explore_answered(s, catalog, question) for s in (in_memory, in_file))  # type: ignore[arg-type]
+    one, other = (explore_answered(s, CATALOG, question) for s in (in_memory, in_file))  # type: ignore[arg-type]
     assert (one.sentence, one.notes, one.facts, one.problems) == (
         other.sentence, other.notes, other.facts, other.problems,
     )  # fmt: skip
@@ -119,7 +120,7 @@ def test_sql_over_too_many_runs_says_how_to_ask(
     in_file: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(_listing, "MOST_RUNS", 10)
-    [problem] = sql_answered(in_file, {"sql": ["SELECT count(*) FROM runs"]}).problems
+    [problem] = sql_answered(in_file, CATALOG, {"sql": ["SELECT count(*) FROM runs"]}).problems
     assert "planner.store export FILE" in problem.message
 
 

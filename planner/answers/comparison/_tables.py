@@ -77,6 +77,7 @@ def _row(row: Row, comparison: Comparison, display: Display, begins: datetime | 
         "refused": why.reason if why else None,
         "measure_next": why.measure_next if why else row.timed.measure_next or None,
         "run_id": option.run.run.run_id if option.run else None,
+        "standing": option.standing,
         "price_source": option.source or None,
     }
 

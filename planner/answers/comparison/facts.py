@@ -98,12 +98,13 @@ def steps_of(
 class Target:
     """A target: in words, the law of steps to it, and the stated times to it.
 
-    `steps` is None where the trials hold no evaluations.
+    `steps` is None where the trials hold no evaluations. `standing` is that of their set.
     """
 
     words: str
     steps: OptimizerCurve | None = None
     stated: tuple[StatedTime, ...] = ()
+    standing: str | None = None
 
 
 def stated_of(
@@ -126,6 +127,7 @@ def facts_of(
         steps=None if target is None else target.steps,
         target_words="" if target is None else target.words,
         stated=() if target is None else target.stated,
+        target_standing=None if target is None else target.standing,
     )
 
 

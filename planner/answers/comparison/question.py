@@ -75,7 +75,7 @@ class JobFacts:
 
     `job` is measured or described. `curves` are its step times against the batch, by system.
     `steps` is the law of steps to the requested target, None for a question about epochs. `stated`
-    are the times to that target that published runs state.
+    are the times to that target that published runs state, `target_standing` that of their set.
     """
 
     job: Job
@@ -85,6 +85,7 @@ class JobFacts:
     steps: OptimizerCurve | None = None
     target_words: str = ""
     stated: tuple[StatedTime, ...] = ()
+    target_standing: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -202,9 +203,15 @@ def every_option(request: Request, facts: JobFacts, today: date) -> list[Candida
     assumed, electricity, _ = assumptions_of(request, facts.catalog, today)
     entries, _ = _entries(request.entries, facts.catalog, dict(request.usd_per))
     shop = Shop(catalog=facts.catalog, assumed=assumed, today=today, usd_per=all_rates(request))
-    return with_tariff_uncertainty(
-        candidates_of(facts.job, shop, entries, goal_of(request, facts)), assumed, electricity
-    )
+    every = candidates_of(facts.job, shop, entries, goal_of(request, facts))
+    every = [replace(c, standing=_standing(c, facts)) for c in every]
+    return with_tariff_uncertainty(every, assumed, electricity)
+
+
+def _standing(candidate: Candidate, facts: JobFacts) -> str | None:
+    """Return the standing of the runs that the time of an option rests on."""
+    run = candidate.run
+    return facts.target_standing or (facts.job.standing if run is None else run.run.standing)
 
 
 def _answerable(every: Sequence[Candidate], facts: JobFacts, goal: Goal) -> Sequence[Candidate]:

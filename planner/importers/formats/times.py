@@ -58,6 +58,18 @@ def moment(text: str, way: str = "", now: Clock = _now) -> tuple[str | None, str
     return when.isoformat(), None
 
 
+def clocked(since_1970_s: float, now: Clock = _now) -> str | None:
+    """Return the time of a clock in UTC as ISO 8601; None where it is no date.
+
+    Clocks that were never set, and those that are ahead, date nothing.
+    """
+    try:
+        when = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=since_1970_s)
+    except (OverflowError, ValueError):
+        return None
+    return when.isoformat() if FIRST <= when <= now() + AHEAD else None
+
+
 def _counted(text: str, per_s: int) -> datetime | str:
     if not _NUMBER.fullmatch(text):
         return Text("is {text!r}; it must be a number since 1970.", text=text)

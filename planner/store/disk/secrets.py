@@ -72,13 +72,14 @@ class Token(Secret):
     """A token of a program: may add runs to `sets` (`*` is any) and read sets of `groups`.
 
     `owner` is the address of the person who answers for it: if roles.toml blocks them, the token is
-    useless.
+    useless. The sets that it makes are unofficial, unless it is `official`.
     """
 
     name: str
     sets: tuple[str, ...] = ()
     groups: tuple[str, ...] = ()
     owner: str = ""
+    official: bool = False
     lists: ClassVar[tuple[str, ...]] = ("sets", "groups")
 
     def may_push(self, slug: str, access: Access | None, now_s: float) -> bool:

@@ -23,6 +23,7 @@ import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final, Literal, get_type_hints
 
 import psutil
@@ -44,6 +45,15 @@ Condition = Literal["waiting", "running", "stalled", "interrupted", "stopped", "
 NodeState = Literal["free", "running", "lost", "unusable"]
 _PHASES: Final = ("waiting", "running", "stopped", "finished", "failed")
 _STATES: Final = ("free", "running", "lost", "unusable")
+Storer = Literal["", "node in folder", "node in app", "start"]
+"""Who stored a run of a cluster: its node, in the results folder or the app, or the process that
+started the sweep; empty before the first run."""
+STORERS: Final[Mapping[Storer, str]] = MappingProxyType({
+    "": "",
+    "node in folder": "the node, in the results folder",
+    "node in app": "the node, in the app",
+    "start": "the starting process",
+})  # fmt: skip
 _LOG_BYTES: Final = 4_000
 _YEAR_3000_S: Final = 32_503_680_000.0
 
@@ -64,6 +74,8 @@ class NodeStatus:
     state: NodeState = "free"
     message: str | None = None
     """Why it is unusable."""
+    stored_by: Storer = ""
+    """Who stored its last run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -214,6 +226,7 @@ def _node(body: Mapping[str, Any]) -> NodeStatus:
     if (
         not all(isinstance(text, str) for text in texts)
         or node.state not in _STATES
+        or node.stored_by not in tuple(STORERS)
         or not (isinstance(node.finished, int) and 0 <= node.finished < 2**31)
     ):
         raise ValueError("a node of the status is invalid")

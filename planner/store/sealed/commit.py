@@ -10,6 +10,9 @@ read-only disk. The protocol, and the lines below follow its numbers:
    (`planner.store.disk.files` does the same on disks without hard links);
 5. fsync the folder, remove the temporary.
 
+A row that names its attempt (`planner.store.sealed.attempts`) takes the attempt's hidden name
+first, as in 4: of all runs of an attempt, whatever their names, one is kept.
+
 A file without its final name never happened. Nothing is ever rewritten: a row that contradicts the
 first commit of its run is refused, never dropped without a word.
 """
@@ -18,6 +21,7 @@ import contextlib
 import errno
 import hashlib
 import os
+import shutil
 import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator
@@ -36,6 +40,7 @@ from planner.store.disk.bucket import BucketError
 from planner.store.disk.files import publish, sync, sync_folder
 from planner.store.disk.mirrors import named
 from planner.store.sealed.accept import Contradiction, contradictions, fetch, rows_in
+from planner.store.sealed.attempts import attempt_id, name_of, of_one_attempt, release
 from planner.store.sealed.seal import KEY, SealError, blank_seal, check_seal, fill_seal
 
 STALE_S: Final = 86_400.0
@@ -169,18 +174,6 @@ def compared(folder: Path, table: pa.Table) -> tuple[set[str], list[Contradictio
     return _compared(folder, table, kept)
 
 
-def refuse_contradictions(folder: Path, table: pa.Table) -> set[str]:
-    """Return the runs of `table` that lie in `folder` already, with the same numbers.
-
-    Raises:
-        ContradictionError: some have other numbers there.
-        CommitError: the results are in a bucket that cannot be read.
-    """
-    with _in_words(folder, [], table.num_rows):
-        fetch(folder)
-    return _check_numbers(folder, table, _kept_together(folder, table["run_id"]), 0, table.num_rows)
-
-
 def _compared(
     folder: Path, table: pa.Table, kept: dict[str, Path]
 ) -> tuple[set[str], list[Contradiction]]:
@@ -207,9 +200,12 @@ def _compared(
         rows += [row_of[run] for run in shared]
         paths += [path] * len(shared)
     present = {run for runs in places.values() for run in runs} - set(moved)
-    contradicting = contradictions(
-        table.take(pa.array(rows, pa.int64())), pa.concat_tables(theirs), paths
-    )
+    ours, others = table.take(pa.array(rows, pa.int64())), pa.concat_tables(theirs)
+    contradicting = [
+        c
+        for c in contradictions(ours, others, paths)
+        if not of_one_attempt(ours, others, c.run_id)  # measured twice: the first one stays
+    ]
     if moved:
         again = _kept_together(folder, pa.chunked_array([pa.array(moved, pa.string())]))
         kept |= again
@@ -284,7 +280,56 @@ def _commit_one(folder: Path, run: pa.Table, kept: dict[str, Path]) -> Committed
         first = kept.get(run_id, final)
         _check_first(first)
         return Committed(run_id=run_id, path=first, new=False)
+    if (attempt := attempt_id(row[0])) is not None:
+        mine = _publish(folder, name_of(folder, attempt), run, row)
+        return _of_attempt(folder, attempt, is_mine=mine)
     return Committed(run_id=run_id, path=final, new=_publish(folder, final, run, row))
+
+
+def run_of(folder: Path, attempt: str) -> Row | None:
+    """Return the run of an attempt, committed now where that was cut off; None if it has none.
+
+    Raises:
+        CommitError: the disk refuses.
+    """
+    if not name_of(folder, attempt).exists():
+        return None
+    with _in_words(folder, [], 1):
+        return stored(folder, _of_attempt(folder, attempt, is_mine=False).run_id)
+
+
+def stored(folder: Path, run: str) -> Row | None:
+    """Return a run that lies in `folder`; None where it does not, or its file is damaged."""
+    with contextlib.suppress(FileNotFoundError):  # none, or a compaction has just moved it
+        return next(iter(rows_in(_place(folder, run), [run]).to_pylist()), None)
+    return None
+
+
+def _place(folder: Path, run: str) -> Path:
+    together = _kept_together(folder, pa.chunked_array([[run]]))
+    return together.get(run, folder / f"{run}.parquet")
+
+
+def _of_attempt(folder: Path, attempt: str, *, is_mine: bool) -> Committed:
+    """Commit the run that has the name of an attempt, unless that was done."""
+    name = name_of(folder, attempt)
+    run_id = str((check_seal(name).summary or {})["run_id"])
+    final = _place(folder, run_id)
+    copy = folder / f".{run_id}.{os.getpid()}.{uuid.uuid4().hex[:8]}.tmp"
+    new = False
+    try:
+        if not final.exists():
+            shutil.copyfile(name, copy)
+            sync(copy)
+            check_seal(copy)
+            new = publish(copy, final)
+            sync_folder(folder)
+    finally:
+        with contextlib.suppress(OSError):
+            copy.unlink(missing_ok=True)
+    if is_mine and not new and attempt_id(stored(folder, run_id) or {}) != attempt:
+        release(folder, attempt)  # another case has just taken the id
+    return Committed(run_id=run_id, path=final, new=new and is_mine)
 
 
 def _check_first(path: Path) -> None:

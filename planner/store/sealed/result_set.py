@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from planner.core import MAX_SET_BYTES, MAX_SET_TEXT, MAX_SET_UNKNOWN, Text
+from planner.core.slugs import BADGE, UNOFFICIAL
 from planner.store.disk.files import bounded_json, bounded_toml, set_aside, write_new
 from planner.store.sealed.seal import open_plain
 
@@ -21,8 +22,6 @@ ID: Final = "id"
 """Field of what names a set for ever; neither pushed nor exported, so that no other set has it."""
 _ID: Final = re.compile(r"[0-9a-f]{32}")
 NAME: Final = "set.toml"
-UNOFFICIAL: Final = "unofficial"
-"""Standing of a set that was brought in and not checked; its title says so on every page."""
 WITHDRAWN: Final = "withdrawn.json"
 """A set's record of its withdrawal: its runs stay on disk and are not shown."""
 
@@ -102,7 +101,7 @@ def _from_toml(fallback: ResultSet, body: dict[str, Any]) -> tuple[ResultSet, st
         problem = Text("does not say {missing}. Add it.", missing=", ".join(missing))
     said = {"title": fallback.title} | texts
     if said.get("standing") == UNOFFICIAL:
-        said["title"] = f"{said['title']} ({UNOFFICIAL})"
+        said["title"] = f"{said['title']}{BADGE}"
     return ResultSet(slug=fallback.slug, folder=fallback.folder, **said), problem
 
 

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from planner.core import Text
 from runners.child.engines import jax_distribution
 from runners.launch import PLACE
 from runners.plan.cases import OF_PROCESSES, PLACED, Case
@@ -30,7 +31,13 @@ def prepare(case: Case) -> float | None:
     import keras
 
     if keras.config.backend() != case.backend:
-        raise RuntimeError(f"Keras runs on {keras.config.backend()}, not on {case.backend}")
+        raise RuntimeError(
+            Text(
+                "Keras runs on {own}, not on {requested}",
+                own=keras.config.backend(),
+                requested=case.backend,
+            )
+        )
     if case.backend == "tensorflow":
         startup_s = _prepare_tensorflow(case)
     elif case.backend == "jax" and case.strategy != "none":
@@ -38,8 +45,13 @@ def prepare(case: Case) -> float | None:
     kind = device_kind()
     if kind != case.device:
         raise RuntimeError(
-            f"the case is for {case.device}, but {case.backend} sees only {kind} devices. "
-            f"Install {case.backend} for {case.device}, or plan the sweep for {kind}."
+            Text(
+                "the case is for {device}, but {backend} sees only {kind} devices. Install "
+                "{backend} for {device}, or plan the sweep for {kind}.",
+                device=case.device,
+                backend=case.backend,
+                kind=kind,
+            )
         )
     keras.config.set_dtype_policy(case.precision)
     keras.utils.set_random_seed(case.seed)
@@ -87,8 +99,12 @@ def _take_own_gpu() -> None:
     gpus, kind, place = tf.config.list_physical_devices("GPU"), task()[0], place_on_host()
     if kind == "worker" and place >= len(gpus):
         raise RuntimeError(
-            f"worker {place + 1} of a host needs a GPU of its own; the host has {len(gpus)}. "
-            "Set devices to the number of GPUs."
+            Text(
+                "worker {number} of a host needs a GPU of its own; the host has {gpus}. Set "
+                "devices to the number of GPUs.",
+                number=place + 1,
+                gpus=len(gpus),
+            )
         )
     tf.config.set_visible_devices(gpus[place : place + 1] if kind == "worker" else [], "GPU")
 
@@ -120,13 +136,21 @@ def _tpu(case: Case) -> tf.distribute.Strategy:
         strategy = tf.distribute.TPUStrategy(resolver)
     except (tf.errors.OpError, ValueError, RuntimeError, ImportError) as error:
         raise RuntimeError(
-            f"TensorFlow {tf.__version__} cannot use a TPU here ({type(error).__name__}). On a "
-            "machine with a TPU install requirements/tpu.txt, or set backend = jax."
+            Text(
+                "TensorFlow {version} cannot use a TPU here ({error}). On a machine with "
+                "a TPU install requirements/tpu.txt, or set backend = jax.",
+                version=tf.__version__,
+                error=type(error).__name__,
+            )
         ) from error
     if strategy.num_replicas_in_sync != case.devices:
         raise RuntimeError(
-            f"the case is for {case.devices} TPU devices, but TensorFlow sees "
-            f"{strategy.num_replicas_in_sync}. Set devices to that number."
+            Text(
+                "the case is for {devices} TPU devices, but TensorFlow sees "
+                "{visible}. Set devices to that number.",
+                devices=case.devices,
+                visible=strategy.num_replicas_in_sync,
+            )
         )
     return strategy
 
@@ -224,8 +248,13 @@ def _devices(case: Case) -> list[str]:
     devices = tf.config.list_logical_devices(kind)
     if len(devices) < case.devices:
         raise RuntimeError(
-            f"the case is for {case.devices} {kind} devices, but TensorFlow sees {len(devices)}. "
-            "Plan the sweep for fewer."
+            Text(
+                "the case is for {devices} {kind} devices, but TensorFlow sees {visible}. Plan "
+                "the sweep for fewer.",
+                devices=case.devices,
+                kind=kind,
+                visible=len(devices),
+            )
         )
     return [device.name for device in devices[: case.devices]]
 

@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from planner.core import Text
 from runners.plan.cases import Case
 
 CPU_DEVICES = "--xla_force_host_platform_device_count"
@@ -44,8 +45,13 @@ def prepare(case: Case, place_on_host: int) -> float | None:
     visible = keras.distribution.list_devices()
     if len(visible) < case.devices:
         raise RuntimeError(
-            f"the case is for {case.devices} {case.device.upper()} devices, but JAX sees "
-            f"{len(visible)}. Plan the sweep for fewer."
+            Text(
+                "the case is for {devices} {kind} devices, but JAX sees {visible}. Plan the "
+                "sweep for fewer.",
+                devices=case.devices,
+                kind=case.device.upper(),
+                visible=len(visible),
+            )
         )
     if case.devices == 1:  # with a distribution Keras would compile the step again in epoch 2
         return startup_s
@@ -64,8 +70,13 @@ def check_divided(case: Case, model: Any) -> None:  # noqa: ANN401 - a keras.Mod
     if case.strategy == "tensor" and all(axis is None for axis in parts):
         sizes = ", ".join("x".join(map(str, shape)) for shape in sorted({s for _, s in weights}))
         raise ValueError(
-            f"no weight matrix of {model.name} can be divided by {case.devices} devices: their "
-            f"shapes are {sizes}. Set devices to a divisor of them."
+            Text(
+                "no weight matrix of {model} can be divided by {devices} devices: their "
+                "shapes are {shapes}. Set devices to a divisor of them.",
+                model=model.name,
+                devices=case.devices,
+                shapes=sizes,
+            )
         )
 
 

@@ -17,6 +17,7 @@ from typing import Any, Final
 import keras
 import numpy as np
 
+from planner.core import Text
 from runners.child.samples.datasets import Data
 from runners.plan.cases import Case
 from runners.workloads import networks
@@ -33,7 +34,12 @@ def forward(case: Case, model: keras.Model) -> Forward:
         return _tensorflow(case, model)
     if case.backend == "jax":
         return _jax(case, model)
-    raise ValueError(f"engine loop cannot run inference on {case.backend}; use engine predict")
+    raise ValueError(
+        Text(
+            "engine loop cannot run inference on {backend}; use engine predict",
+            backend=case.backend,
+        )
+    )
 
 
 def _tensorflow(case: Case, model: keras.Model) -> Forward:

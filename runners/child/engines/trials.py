@@ -28,6 +28,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+from planner.core import Text
 from runners.child.samples.datasets import Data
 
 MOMENTUM: Final = 0.9
@@ -183,7 +184,9 @@ def _clone(layer: keras.layers.Layer) -> keras.layers.Layer:
         return layer.__class__.from_config(layer.get_config())
     plain = (layer.dilation_rate, layer.groups, layer.padding)
     if plain != ((1, 1), 1, "same"):
-        raise ValueError(f"{layer.name} is not a plain convolution: train its trials one by one")
+        raise ValueError(
+            Text("{name} is not a plain convolution: train its trials one by one", name=layer.name)
+        )
     return StackableConv2D.from_config(layer.get_config())
 
 
@@ -234,7 +237,9 @@ def make(
     (batch normalisation), or TensorFlow cannot vectorise it.
     """
     if size > 1 and model.non_trainable_weights:
-        raise ValueError(f"{model.name} has a state: train its trials one after the other")
+        raise ValueError(
+            Text("{name} has a state: train its trials one after the other", name=model.name)
+        )
     state = _state(model, optimizer, size, staleness)
     network = _together(stackable(model), state) if size > 1 else _alone(model, state)
     return TrialFunctions(

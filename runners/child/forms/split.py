@@ -27,6 +27,7 @@ from typing import Any, Final
 import keras
 import tensorflow as tf
 
+from planner.core import Text
 from runners.child.engines import loop
 from runners.child.engines.pace import lap
 from runners.child.forms import flops
@@ -161,8 +162,13 @@ def _cuts(graph: keras.Model, stages: int) -> list[Any]:
     total = sum(flops.operations_of(layer) for layer in graph.layers)
     if len(places) < stages - 1:
         raise ValueError(
-            f"{graph.name} can be cut at {len(places)} places, which gives {len(places) + 1} "
-            f"stages; {stages} are asked for. Set devices to fewer, or take a deeper network."
+            Text(
+                "{network} has at most {most} stages; devices = {stages} needs {stages}. "
+                "Set devices to fewer, or take a deeper network.",
+                network=graph.name,
+                most=len(places) + 1,
+                stages=stages,
+            )
         )
 
     ends = [operations for operations, _ in places]

@@ -25,6 +25,7 @@ from typing import Final, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from planner.core import Text
 from runners.workloads import DATASETS, DataSet
 
 Bytes = npt.NDArray[np.uint8]
@@ -167,8 +168,14 @@ def _check_counts(dataset: DataSet, counts: tuple[int, int]) -> None:
     for split, count, there in zip(("training", "validation"), counts, held, strict=True):
         if count > there:
             raise DataError(
-                f"{dataset.title} has {there:,} {split} samples; {count:,} are requested. "
-                f"Request at most {there:,}, or use a synthetic set."
+                Text(
+                    "{dataset} has {available:,} {split} samples; {requested:,} are requested. "
+                    "Request at most {available:,}, or use a synthetic set.",
+                    dataset=dataset.title,
+                    available=there,
+                    split=split,
+                    requested=count,
+                )
             )
 
 
@@ -221,9 +228,14 @@ def _downloaded(dataset: DataSet, counts: tuple[int, int]) -> tuple[DataSplit, D
         parts = getattr(keras.datasets, dataset.name).load_data()
     except Exception as error:
         raise DataError(
-            f"{dataset.title} is not in Keras's cache and could not be downloaded ({error}). "
-            f"Run once online, or copy ~/.keras/datasets from a machine that has it, or use the "
-            f"data set synthetic-{dataset.name}: same shapes, random images."
+            Text(
+                "{title} is not in Keras's cache and could not be downloaded ({error}). Run "
+                "once online, or copy ~/.keras/datasets from a machine that has it, or use "
+                "the data set synthetic-{name}: same shapes, random images.",
+                title=dataset.title,
+                error=str(error),
+                name=dataset.name,
+            )
         ) from error
     train, validation = (
         DataSplit(x[:count], y[:count].reshape(-1).astype(np.int32))
@@ -276,7 +288,12 @@ def as_png_folder(data: Data, root: Path, seed: int) -> PngFolder:
     from planner.store.disk.files import fill_folder
 
     if data.dataset.task != "images":
-        raise DataError(f"{data.dataset.title} holds no images that could be written as PNG files.")
+        raise DataError(
+            Text(
+                "{title} holds no images that could be written as PNG files.",
+                title=data.dataset.title,
+            )
+        )
     folder = root / f"{data.dataset.name}-seed-{seed}-{data.sha256[:16]}"
     names = [f"{label:04d}/{number:07d}.png" for number, label in enumerate(data.train_y)]
     subfolders = [f"{label:04d}" for label in range(data.dataset.classes)]
@@ -315,7 +332,13 @@ class Orders:
     def __init__(self, seeds: Sequence[int], samples: int, batch: int, sampling: Sampling) -> None:
         """Raise ValueError if a batch is larger than the set and sampling is epochwise."""
         if batch > samples and sampling == "epochwise":
-            raise ValueError(f"a batch of {batch} cannot be taken from {samples} samples")
+            raise ValueError(
+                Text(
+                    "a batch of {batch} cannot be taken from {samples} samples",
+                    batch=batch,
+                    samples=samples,
+                )
+            )
         self._samples, self._batch, self._sampling = samples, batch, sampling
         self._orders = [_Order(rng=_rng(s, _ORDER), left=np.empty(0, np.int32)) for s in seeds]
         self._draws = [_rng(s, _DRAWS) for s in seeds]

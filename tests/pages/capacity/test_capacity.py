@@ -7,9 +7,7 @@ from streamlit.testing.v1 import AppTest
 
 from pages.capacity.fleet import edited_lines
 from pages.capacity.jobs import edited_rows
-from planner import figures
 from planner.answers.capacity_jobs import line_of, line_text
-from planner.figures.frame import HUES, LIGHT_THEME
 from tests.pages.conftest import as_tables, figure, show, sound, texts, unfold
 
 JOB = (
@@ -50,7 +48,7 @@ def test_the_link_holds_the_whole_question() -> None:
     for name, value in (("find", "off"), ("months", "12"), ("probability", "90"), ("years", "5")):
         assert _given(shown, name) == [value]
     address = str(shown.code[1].value)
-    for part in ("jobs=name%3DBaselines", "fleet=3+x+rent%7Ch100-sxm%7C8%7C20", "variation=5"):
+    for part in ("jobs=name%3DBaselines", "fleet=3%20x%20rent%7Ch100-sxm%7C8%7C20", "variation=5"):
         assert part in address
 
 
@@ -77,25 +75,17 @@ def test_every_chart_of_the_cost_is_also_a_table(chart: str, key: str, head: str
     assert table.notna().all(axis=None)
 
 
-@pytest.mark.parametrize("chart", ["machine", "use"])
-def test_an_accelerator_has_the_hue_that_other_pages_give_it(chart: str) -> None:
-    fleet = ["1 x buy|mi300x|8|180000 total", "3 x rent|mi300x|8|20", "2 x rent|h100-sxm|8|20"]
-    shown = show("capacity", **{**ENTERED, "fleet": fleet}, chart=chart)
-    hues = figures.system_slots(["MI300X", "H100"])
-    colours = {
-        key: {LIGHT_THEME.colour(hue + HUES * shade) for shade in range(3)}
-        for key, hue in hues.items()
-    }
-    drawn = [
-        (key, (trace.get("line") or trace["marker"])["color"])
-        for place in (0, 1)
-        for trace in figure(shown, place)["data"]
-        for key in hues
-        if key in trace.get("name", "") and trace.get("hoverinfo") != "skip"
-    ]
-    assert {key for key, _ in drawn} >= {"MI300X"}
-    for key, colour in drawn:
-        assert colour in colours[key], key
+def test_the_text_of_the_table_is_that_of_edited_cells() -> None:
+    shown = show("capacity", **ENTERED)
+    begun = shown.session_state["capacity.memory"]["jobs"]
+    number, edited = begun["number"], JOB.replace("runs=10", "runs=77")
+    begun["texts"] = [edited]  # as the table's callback does
+    shown.session_state["capacity.jobs"] = [edited]
+    sound(shown.run())
+    assert shown.session_state["capacity.memory"]["jobs"]["number"] == number
+    [text] = [str(e.proto.body) for e in shown.get("html") if "edited in place" in e.proto.body]
+    assert "<td>77</td>" in text
+    assert "<td>10</td>" not in text
 
 
 def test_an_unfinished_row_is_left_out_and_said() -> None:

@@ -10,8 +10,7 @@ from planner.figures.frame import HUES
 def test_an_accelerator_has_the_hue_that_other_pages_give_it() -> None:
     names = ("H100 SXM5 80GB", "MI300X", "L40S", "Other")
     slots = state._slots(names, names[:3], of_systems=True)
-    elsewhere = figures.system_slots(names[:3])
-    assert slots == (*(elsewhere[name] for name in names[:3]), -1)
+    assert slots == (*map(figures.system_slot, names[:3]), -1)
 
 
 def test_two_forms_of_one_accelerator_differ_in_shade_only() -> None:
@@ -24,6 +23,5 @@ def test_two_forms_of_one_accelerator_differ_in_shade_only() -> None:
 def test_runs_side_by_side_have_the_hue_of_their_system() -> None:
     systems = ["2 x L40S", "2 x L40S", "MI300X"]
     slots = side._slots(["first", "second", "third"], systems)
-    hues = figures.system_slots(systems)
-    assert [slot % HUES for slot in slots] == [hues[system] for system in systems]
+    assert [slot % HUES for slot in slots] == list(map(figures.system_slot, systems))
     assert len(set(slots)) == 3

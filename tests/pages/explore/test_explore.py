@@ -5,16 +5,20 @@ from __future__ import annotations
 import itertools
 import re
 from pathlib import Path
+from urllib.parse import parse_qs
 
 import pytest
 
 from pages.common.narrow import MOST_CARDS
 from pages.explore import state
+from pages.explore.doors import EPOCH
 from pages.explore.page import VIEWS
 from planner.answers import facet_names
 from planner.core import slug as slug_of
+from planner.explore import PRESETS
 from planner.store import Store, queries
-from tests.pages.conftest import figure, show, texts, unfold
+from tests.each import each
+from tests.pages.conftest import figure, on_tab, show, sound, texts, unfold
 from tests.pages.scaling_out.test_own_runs import run
 from tests.store.build import EPOCHS, a_set, row
 
@@ -56,6 +60,16 @@ def test_a_pivot_table_shows_its_totals_in_the_tab_table() -> None:
     assert table.dataframe[0].value["Software"].tolist()[-1] == "All"
 
 
+@each("preset", list(PRESETS))
+def test_a_pivot_table_opened_from_a_preset_has_runs(preset: str, library_pages: None) -> None:
+    """A preset filters one workload, whose runs may state no MFU."""
+    shown = show("explore")
+    sound(shown.pills("explore.preset").set_value(preset).run())
+    sound(shown.segmented_control[0].set_value("pivot").run())
+    assert shown.get("plotly_chart"), texts(shown)
+    assert ": 0 runs" not in texts(shown)
+
+
 def test_closed_boxes_draw_no_field_and_lose_no_choice() -> None:
     chosen = {"symbol": "precision", "mode": "training"}
     shown = show("explore", x="global_batch_size", y="samples_per_s", **chosen)
@@ -83,6 +97,21 @@ def test_runs_with_a_speed_alone_open_on_how_long_too(alone: Path) -> None:
     shown = show("explore", x="global_batch_size", y="samples_per_s", tab="table")
     opened = [str(link.proto.page) for link in shown.get("page_link")]
     assert opened == ["throughput", "how-long", "compare", "results"]
+
+
+@each("preset", ["memory", "price"])
+def test_marked_runs_of_a_preset_open_with_an_answer(preset: str, library_pages: None) -> None:
+    """Their samples per epoch are not stated; the links bring a size, which the page says."""
+    shown = show("explore")
+    sound(shown.pills("explore.preset").set_value(preset).run())
+    runs = on_tab(shown)
+    links = {str(p.proto.page): p.proto.query_string for p in runs.get("page_link")}
+    for page in ("how-long", "compare"):
+        asked = parse_qs(links[page])
+        assert asked.get("samples_per_epoch", [str(EPOCH)]) == [str(EPOCH)]
+        opened = show(page, **asked)
+        assert opened.get("plotly_chart"), (page, texts(opened))
+    assert ("samples_per_epoch" in links["compare"]) == ("open with 1,000,000" in texts(runs))
 
 
 def test_on_a_telephone_listed_runs_are_cards_that_open_them(store: Store) -> None:

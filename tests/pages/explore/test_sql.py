@@ -5,11 +5,15 @@ from __future__ import annotations
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from pages.common.kept import with_mfu
 from pages.explore.sql import EXAMPLES, PARAMETERS
-from planner.answers import RUN_COLUMNS
-from planner.store import Store
+from planner.answers import RUN_COLUMNS, explore_runs, sql_answered, sql_records
+from planner.store import Store, queries
+from planner.store.catalog import read_catalog
+from tests import shipped
 from tests.pages.conftest import figure, legend, show, sound, texts, unfold
 
+CATALOG = read_catalog(shipped.ROOT / "data" / "catalog").catalog
 PROBES = (
     "SELECT * FROM read_text('/etc/passwd')",
     "COPY runs TO '/tmp/stolen.csv'",
@@ -125,3 +129,20 @@ def test_every_column_is_listed_with_its_unit_and_meaning() -> None:
 def test_rows_beyond_the_limit_are_said(library_pages: None) -> None:
     shown = _open(sql="SELECT run_id, model FROM runs", sql_form="table")
     assert "first 10,000 rows" in texts(shown)
+
+
+def test_mfu_and_prices_are_those_of_explore_and_results() -> None:
+    """One computation: `planner.job.shares`, as the source states it, else by the data sheet."""
+    store = shipped.library()
+    explored = explore_runs(store, CATALOG)
+    listed = with_mfu(queries.listed(store, {}, most=100_000), CATALOG)
+    by_id = dict(zip(listed["run_id"].to_pylist(), listed["mfu"].to_pylist(), strict=True))
+    names = ("run_id", "mfu", "usd_per_hour", "memory_share")
+    asked = {"sql": [f"SELECT {', '.join(names)} FROM runs WHERE mfu > 0 ORDER BY run_id"]}  # noqa: S608
+    mine = sql_records(sql_answered(store, CATALOG, asked))
+    every = sorted(explored.select(names).to_pylist(), key=lambda row: str(row["run_id"]))
+    rows = [row for row in every if row["mfu"]]
+    assert mine == rows
+    assert [row["mfu"] for row in every] == [by_id[row["run_id"]] for row in every]
+    assert len(rows) > 1_000
+    assert {c.name: c.unit for c in RUN_COLUMNS}["mfu"] == "share"

@@ -249,7 +249,7 @@ def test_links_to_several_curves_name_only_what_differs(
 
 NODES: Final = (
     NodeStatus(name="alpha", accelerators="8 x v100", system="V100", finished=3, state="running",
-               runs=("mlp, batch 16", "mlp, batch 32")),
+               runs=("mlp, batch 16", "mlp, batch 32"), stored_by="node in folder"),
     NodeStatus(name=HOSTILE, accelerators="", system="2-core EPYC", state="lost"),
 )  # fmt: skip
 
@@ -264,6 +264,7 @@ def test_a_sweep_over_a_cluster_shows_its_nodes_and_what_runs_where(sweeping: Pa
     assert first["Accelerators"] == "8 x v100"
     assert first["Measures now"] == "mlp, batch 16; mlp, batch 32"
     assert first["Runs measured"] == 3
+    assert list(table["Stored by"].fillna("")) == ["the node, in the results folder", ""]
 
 
 def test_visitors_who_may_not_measure_see_no_names_of_nodes(

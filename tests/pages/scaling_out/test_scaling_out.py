@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import pytest
+from streamlit.testing.v1.element_tree import Block, Element
 
 from pages.common import kept
 from pages.scaling_out.choice import NOT_OF_STEPS
@@ -34,6 +37,27 @@ def test_the_first_sentence_answers_the_question_in_the_planners_words(workload:
     shown = show(PAGE, **question)
     for sentence in sentences(**question):
         assert sentence in texts(shown)
+
+
+def blocks(block: Block) -> Iterator[Element]:
+    """The elements of a block from top to bottom."""
+    for child in block.children.values():
+        yield from blocks(child) if isinstance(child, Block) else [child]
+
+
+@pytest.mark.parametrize(
+    ("question", "sentence"),
+    [
+        ({}, "2 devices are faster than 1 device from global batch 99 on."),
+        ({"workload": BERT}, "More devices pay at this batch."),
+        ({"batch": "1e9"}, "Batch 1,000,000,000 is outside 0 to 2,048"),
+    ],
+)
+def test_one_sentence_stands_above_the_tiles(question: dict[str, str], sentence: str) -> None:
+    shown = list(blocks(show(PAGE, **question).main))
+    tile = next(i for i, e in enumerate(shown)
+                if e.type == "html" and "epochwise-answer" in e.proto.body)  # fmt: skip
+    assert sentence in str(shown[tile - 1].value).replace("\\", "")
 
 
 def test_every_chart_is_drawn_for_the_measured_runs() -> None:

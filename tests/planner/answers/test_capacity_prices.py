@@ -31,6 +31,10 @@ CATALOG = read_catalog(ROOT / "data" / "catalog", []).catalog
         ("buy|mi250x|8", "buy|mi250x|8"),
         ("own|h100-sxm|8", "own|h100-sxm|8"),
         ("rent|h100-sxm|8|20", "rent|h100-sxm|8|20"),
+        ("buy|h100-sxm-80gb|8|260000 total", "buy|h100-sxm|8|260000 total"),
+        ("reserved-1|H100 SXM5 80GB|8|15", "reserved-1|h100-sxm|8|15"),
+        ("own|h100-sxm-80gb|8", "own|h100-sxm|8"),
+        ("rent|unheard of|8|20", "rent|unheard of|8|20"),
     ],
 )
 def test_a_purchase_without_a_price_is_the_option_of_the_catalogue(line: str, option: str) -> None:

@@ -28,7 +28,7 @@ from tests import shipped
 from tests.api.served import app, ask
 from tests.store.build import a_set, opened, row
 
-CATALOG = Path(__file__).parents[3] / "data" / "catalog"
+CATALOG = read_catalog(shipped.ROOT / "data" / "catalog").catalog
 
 
 def _ran(
@@ -48,7 +48,7 @@ def store() -> Store:
 
 
 def _records(store: Store, statement: str) -> list[Record]:
-    answer = sql_answered(store, {"sql": [statement]})
+    answer = sql_answered(store, CATALOG, {"sql": [statement]})
     assert answer.problems == ()
     return sql_records(answer)
 
@@ -79,7 +79,9 @@ def test_suspect_runs_are_marked(store: Store) -> None:
 
 
 def test_columns_that_keep_their_name_keep_their_unit(store: Store) -> None:
-    answer = sql_answered(store, {"sql": ["SELECT step_s, step_s * 2 AS x, model FROM runs"]})
+    answer = sql_answered(
+        store, CATALOG, {"sql": ["SELECT step_s, step_s * 2 AS x, model FROM runs"]}
+    )
     assert [(c.name, c.unit, c.kind) for c in answer.columns] == [
         ("step_s", "s", "number"), ("x", None, "number"), ("model", None, "text")
     ]  # fmt: skip
@@ -108,7 +110,7 @@ def test_a_new_run_is_in_the_next_answer(tmp_path: Path) -> None:
     ],
 )
 def test_a_problem_is_said(store: Store, question: dict[str, list[str]], said: str) -> None:
-    answer = sql_answered(store, question)
+    answer = sql_answered(store, CATALOG, question)
     assert answer.rows is None
     assert said in " ".join(map(str, answer.problems))
 
@@ -126,7 +128,9 @@ def test_the_command_and_the_http_interface_give_the_same_rows(
     store: Store, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     statement = "SELECT model, count(*) AS n FROM runs GROUP BY model ORDER BY n DESC, model"
-    record = json.loads(json.dumps(plain(sql_result(sql_answered(store, {"sql": [statement]})))))
+    record = json.loads(
+        json.dumps(plain(sql_result(sql_answered(store, CATALOG, {"sql": [statement]}))))
+    )
     served = ask(app(store), f"/api/v1/sql?{record['query']}")
     assert (served.status, served.json) == (200, record)
     code, out, _ = _ran(store, capsys, monkeypatch, "sql", statement, "--json")
@@ -143,16 +147,15 @@ def test_the_command_says_what_it_left_out(
     store: Store, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     text = "SELECT a.run_id FROM runs a JOIN runs b ON a.mode = b.mode"
-    assert sql_answered(store, {"sql": [text]}).rows is not None
+    assert sql_answered(store, CATALOG, {"sql": [text]}).rows is not None
     code, out, err = _ran(store, capsys, monkeypatch, "sql", text, "--csv")
     assert (code, len(out.splitlines())) == (0, MOST_ROWS + 1)
     assert "first 10,000 rows" in err
 
 
 def test_a_link_of_explore_with_what_only_the_page_shows_is_answered(store: Store) -> None:
-    catalog = read_catalog(CATALOG).catalog
     asked = {"view": ["pivot"], "tab": ["table"], "only_differences": ["on"]}
-    assert explore_answered(store, catalog, asked).problems == ()
+    assert explore_answered(store, CATALOG, asked).problems == ()
 
 
 def test_the_command_reads_a_link_of_explore(
@@ -169,7 +172,7 @@ def test_a_run_of_an_unofficial_set_says_so_in_every_answer(tmp_path: Path) -> N
     a_set(tmp_path, [row(repeat=1, result_set="checked")], slug="checked")
     about = (place / "set.toml").read_text(encoding="utf-8")
     (place / "set.toml").write_text(f'{about}\nstanding = "unofficial"\n', encoding="utf-8")
-    store, catalog = opened(tmp_path), read_catalog(CATALOG).catalog
+    store, catalog = opened(tmp_path), CATALOG
     by_set = {"mine": "unofficial", "checked": None}
     listed = results_answered(store, {}).rows
     assert {r["result_set"]: r["standing"] for r in listed} == by_set

@@ -9,13 +9,20 @@ from dataclasses import replace
 import pytest
 
 from planner.answers.capacity_jobs import (
+    BY_NAME,
+    TITLES,
+    JobTable,
     cells_of,
     job_of_text,
     job_text,
     jobs_csv,
     presets,
     read_jobs,
+    text_cells,
 )
+from planner.capacity import CapacityAnswer, JobRow
+from planner.core import Estimate
+from planner.report import capacity as plan
 
 GOOD = """name,network,total_tokens,runs,within,interruptible
 Fine-tune,llama-3-8b,100M,120,4,no
@@ -38,6 +45,43 @@ def test_heads_may_be_those_of_a_spreadsheet() -> None:
                       "A\tllama-3-8b\t20M\t9\t2 days\tyes\n")  # fmt: skip
     assert table.problems == ()
     assert (table.jobs[0].runs_a_month, table.jobs[0].within_h) == (9.0, 48.0)
+
+
+def test_every_head_that_is_shown_or_written_is_read_back() -> None:
+    """The page shows titles, files have names, and a file of an answer has its columns too."""
+    assert len({t.lower() for t in TITLES.values()}) == len(TITLES) == len(BY_NAME)
+    cells = {name: "A" if name == "name" else "llama-3-8b" if name == "network" else ""
+             for name in TITLES}  # fmt: skip
+    for heads in (TITLES.values(), TITLES):
+        table = read_jobs("\t".join(heads) + "\n" + "\t".join(cells.values()))
+        assert table.problems == ()
+    for name, title in TITLES.items():
+        assert list(text_cells(f"{title}=1")) == [name]
+
+
+def test_a_shown_table_of_every_preset_is_read_back() -> None:
+    for jobs in presets().values():
+        rows = [{TITLES[name]: cell for name, cell in cells_of(job).items()} for job in jobs]
+        heads = list(dict.fromkeys(head for row in rows for head in row))
+        lines = ["\t".join(row.get(head, "") for head in heads) for row in rows]
+        assert read_jobs("\n".join(["\t".join(heads), *lines])) == JobTable(jobs=jobs)
+
+
+def test_the_file_of_an_answer_is_read_back_as_its_jobs() -> None:
+    jobs = presets()["vision"]
+    time = Estimate(value=3600.0, low=1800.0, high=7200.0)
+    rows = tuple(
+        JobRow(job=job.name, words="x", time=time, machine="8 x A", accelerators=8,
+               hours_a_month=time, late=0.1, worst_late=None, runs_a_month=job.runs_a_month,
+               within_h=job.within_h, interruptible=job.interruptible, growth=job.growth,
+               standing=None)
+        for job in jobs
+    )  # fmt: skip
+    text = jobs_csv(jobs, plan.job_rows(CapacityAnswer(sentence="", keeps=True, jobs=rows)))
+    assert text.splitlines()[0].endswith(
+        ",Trains,Time of a run (h),Machine,Accelerator-hours a month,Late,Worst quarter"
+    )
+    assert read_jobs(text) == JobTable(jobs=jobs)
 
 
 def test_all_problems_are_reported_at_once_with_row_column_rule_and_fix() -> None:

@@ -12,7 +12,8 @@ import pytest
 from planner.capacity import CostLine, Fleet, Horizon, Machine, MonthlyJob, RunTime, Stock, plan
 from planner.capacity._lines import SHARES, by_use, crossing, side_by_side
 from planner.core import Estimate, Refusal
-from planner.cost import DRAWS, quantiles
+from planner.cost import DRAWS, Rental, quantiles
+from planner.report import capacity as drawn
 from tests.each import each
 from tests.planner.capacity.made import BOUGHT, HOUR_S, OWNED, RENTED, case
 
@@ -65,6 +66,21 @@ def test_a_worn_out_machine_is_bought_again_less_its_residual_value() -> None:
     assert own.usd[12] == pytest.approx(100_000.0 + 12 * running)
     assert own.usd[13] == pytest.approx(190_000.0 + 13 * running)
     assert own.resale == pytest.approx(10_000.0)
+
+
+def test_each_bought_machine_has_a_month_beside_each_rented_one_like_it() -> None:
+    cheap = replace(RENTED, id="cheap", label="8 x A (cheap)", rental=Rental(price_per_hour=2.0))
+    lines = side_by_side([GREEN, RENTED, cheap], Horizon(years=3.0), 0.6)
+    assert lines is not None
+    assert lines.utilisation == 0.6
+    first, second = lines.pairs
+    assert (first.bought, first.rented, second.rented) == (GREEN.label, RENTED.label, cheap.label)
+    assert isinstance(first.break_even, Estimate)
+    assert float(first.break_even.value) == pytest.approx(12.4, abs=0.05)
+    assert isinstance(second.break_even, Refusal)
+    assert [row["Break-even month"] for row in drawn.pair_rows(lines)] == [
+        "12", "not within 36 months"
+    ]  # fmt: skip
 
 
 @each(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import plotly.graph_objects as go
 import pytest
@@ -74,6 +76,30 @@ def test_counts_beyond_the_measured_ones_are_dashed_and_grey() -> None:
             and list(t["x"]) != [None]]  # fmt: skip
     assert list(grey[0]["x"]) == [4.0, 8.0]
     assert all(t["line"]["dash"] == "dash" for t in grey)
+
+
+@pytest.mark.parametrize(
+    ("nodes", "boundary", "title"),
+    [
+        ([1, 1, 1, 1], None, "devices"),
+        ([1, 1, 2, 4], 8**0.5, "devices"),
+        ([1, 2, 4, 8], 2**0.5, "devices"),
+        ([1, 2, 1, 4], None, "devices"),
+        ([2, 4, 8, 16], None, "devices, all on several nodes"),
+    ],
+)
+def test_the_counts_of_one_node_and_of_several_are_told_apart(
+    nodes: list[int], boundary: float | None, title: str
+) -> None:
+    of = replace(line(), nodes=np.array(nodes, float))
+    for chart in (figures.step_by_devices([of], LIGHT_THEME),
+                  figures.efficiency_by_devices([of], LIGHT_THEME)):  # fmt: skip
+        layout = chart["layout"]
+        marked = [s["x0"] for s in layout.get("shapes", ()) if s.get("yref") == "paper"]
+        assert marked == ([] if boundary is None else [pytest.approx(boundary)])
+        texts = [a["text"] for a in layout.get("annotations", ())]
+        assert ("one node | several nodes" in texts) == (boundary is not None)
+        assert layout["xaxis"]["title"]["text"] == title
 
 
 def test_a_crossover_outside_the_chart_is_not_marked() -> None:

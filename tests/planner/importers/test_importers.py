@@ -10,7 +10,17 @@ from typing import Any
 import pytest
 
 from planner.__main__ import main
-from planner.importers import SOURCES, SourceError, Stated, commit, files_from, read
+from planner.importers import (
+    SOURCES,
+    SourceError,
+    Stated,
+    commit,
+    files_from,
+    licences,
+    preview,
+    read,
+    with_terms,
+)
 from planner.importers.formats.logs.tensorboard_events import _checksum
 from planner.runs import RecordError
 from planner.store.summaries import summaries
@@ -132,6 +142,16 @@ def test_epoch_times_are_differences_of_wall_times(tmp_path: Path) -> None:
     assert row["epochs_measured"] == 3
 
 
+def test_an_event_file_is_dated_by_its_first_event(tmp_path: Path) -> None:
+    path = tmp_path / "events.out.tfevents.1"
+    stamps = [
+        _event(1772366400.0 + 50.0 * i, max(i - 1, 0), "epoch_loss" if i else "") for i in range(4)
+    ]
+    path.write_bytes(b"".join(stamps))
+    [row] = rows_of("tensorboard", path, FACTS)
+    assert f"{row['recorded_at']:%Y-%m-%dT%H:%M%z}" == "2026-03-01T12:00+0000"
+
+
 @pytest.mark.parametrize("damage", [b"\xff" * 64, b"", b"\x08\0\0\0\0\0\0\0" + b"\xff" * 16])
 def test_damaged_event_files_are_refused_in_words(tmp_path: Path, damage: bytes) -> None:
     path = tmp_path / "events"
@@ -231,6 +251,33 @@ def test_contradictions_leave_nothing_half_taken(tmp_path: Path) -> None:
     assert not (tmp_path / "mine").exists()
 
 
+def test_a_second_import_with_other_numbers_says_what_to_do(tmp_path: Path) -> None:
+    rows = rows_of("template", written(tmp_path / "t.csv", TABLE.replace("net", "model")), {})
+    commit(tmp_path / "mine", rows, {"title": "Mine"})
+    with pytest.raises(SourceError) as caught:
+        commit(tmp_path / "mine", [rows[0] | {"step_s": 0.25}], {"title": "Mine"})
+    said = str(caught.value)
+    assert "run 1, step_s: the set has this run with other numbers, in compact-" in said
+    assert "Choose another set; for a second measurement state `repeat`." in said
+    assert "Errno" not in said
+    assert preview(tmp_path / "mine", [rows[0] | {"step_s": 0.25}]).problems[0].fix == (
+        "Choose another set; for a second measurement state `repeat`"
+    )
+
+
+def test_a_licence_that_contradicts_the_file_is_refused(tmp_path: Path) -> None:
+    rows = [{"model": "A", "licence": "MIT"}, {"model": "B", "licence": "CC BY 4.0"}]
+    with pytest.raises(SourceError, match=r"says 'MIT' and 'CC BY 4\.0', you state 'CC0'"):
+        with_terms(rows, {"licence": "CC0"}, "a.csv")
+    with pytest.raises(SourceError, match=r"the file says 'CC BY 4\.0', you state 'mit'"):
+        with_terms(rows, {"licence": "mit"}, "a.csv")
+    assert with_terms(rows[:1], {"licence": "mit"}, "a.csv") == rows[:1]
+    assert with_terms(rows, {}, "a.csv") == rows
+    open_row = {"model": "C", "licence": None}
+    given = with_terms([*rows, open_row], {"licence": "CC0"}, "a.csv")
+    assert licences(given) == ("MIT", "CC BY 4.0", "CC0")
+
+
 def test_every_source_says_what_it_reads_derives_and_refuses() -> None:
     for source in SOURCES.values():
         assert all((source.title, source.files, source.reads, source.derives, source.refuses))
@@ -241,9 +288,10 @@ def test_the_command_imports_with_licence_and_source(
 ) -> None:
     path = written(tmp_path / "t.csv", TABLE)
     words = ["import", "template", str(path), "--results", str(tmp_path / "results")]
-    assert main([*words, "--set", "Mine"]) == 2
-    assert "--licence TEXT is missing" in capsys.readouterr().err
-    words += ["--set", "Mine", "--licence", "CC0", "--option", "columns=net:model"]
+    words += ["--set", "Mine", "--option", "columns=net:model"]
+    assert main(words) == 2
+    assert "--licence TEXT is missing: the file states none." in capsys.readouterr().err
+    words += ["--licence", "CC0"]
     assert main([*words, "--dry-run"]) == 0
     assert "Nothing was written" in capsys.readouterr().out
     assert main(words) == 0

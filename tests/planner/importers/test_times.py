@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -160,3 +161,72 @@ def test_control_characters_are_refused(character: str) -> None:
     text = why(f"model,system_name\nB{character}[31m,C\n".encode())
     code = f"U+{ord(character):04X}"
     assert text == f"run 1, model: has the control character {code}. Remove it."
+
+
+# -- formats whose files state when a run took place ----------------------------------------------
+
+_MLLOG = ("init_start", "run_start", "run_stop")
+
+
+def mllog(begin_s: float) -> bytes:
+    """A run of MLPerf that begins then [s since 1970]."""
+
+    def event(at_s: float, key: str, value: object = None, **about: object) -> str:
+        body = {"time_ms": round(1000.0 * at_s), "event_type": "POINT_IN_TIME", "key": key,
+                "value": value, "metadata": about}  # fmt: skip
+        return f":::MLLOG {json.dumps(body)}\n"
+
+    lines = [event(begin_s + 60.0 * at, key) for at, key in enumerate(_MLLOG)]
+    lines[-1] = event(begin_s + 120.0, "run_stop", status="success")
+    return "".join([event(begin_s, "global_batch_size", 64), *lines]).encode()
+
+
+def milabench(begin_s: float) -> bytes:
+    """An observation of that time."""
+    entry = f"{{batch_size: 8, perf: 40.0, time: {begin_s:.0f}}}"
+    return f"resnet50:\n  observations:\n  - {entry}\n".encode()
+
+
+def dawnbench(day: str) -> dict[str, bytes]:
+    """An entry of that day."""
+    body = {"model": "ResNet-50", "hardware": "8 x V100", "timestamp": day}
+    table = "epoch\thours\ttop5Accuracy\n1\t0.5\t40\n2\t1.0\t93\n"
+    return {"a.json": json.dumps(body).encode(), "a.tsv": table.encode()}
+
+
+COUNTS = {"accelerators_per_node": 8, "number_of_nodes": 1}
+KIND = {"model": "B", "system_name": "C", "device_kind": "gpu"}
+
+
+def dated(source: str, data: dict[str, bytes], **options: str) -> datetime | None:
+    """When a run took place by its file; None where it states none."""
+    facts = KIND | (COUNTS if source == "mlperf" else {})
+    known = {"mlperf": {}, "milabench": {"model"}, "dawnbench": {"model", "system_name"}}[source]
+    facts = {name: value for name, value in facts.items() if name not in known}
+    given = SourceFiles(name=next(iter(data)), data=data)
+    [row] = read(source, given, Stated(facts=facts, options=options), "mine")
+    when = row.get("recorded_at")
+    return datetime.fromisoformat(when) if isinstance(when, str) else when
+
+
+@pytest.mark.parametrize(
+    ("begin_s", "when"),
+    [(NOON.timestamp(), NOON), (0.0, None), (86_400.0, None), (32_472_144_000.0, None)],
+    ids=["a date", "a clock that counts from 0", "one of 1970", "the future"],
+)
+def test_logs_and_scaling_tables_are_dated_by_their_clocks(
+    begin_s: float, when: datetime | None
+) -> None:
+    assert dated("mlperf", {"result_0.txt": mllog(begin_s)}) == when
+    assert dated("milabench", {"a.yaml": milabench(begin_s)}, items="samples") == when
+
+
+def test_an_entry_of_dawnbench_is_dated_by_its_day() -> None:
+    assert dated("dawnbench", dawnbench("2018-04-07")) == datetime(2018, 4, 7, tzinfo=UTC)
+    assert dated("dawnbench", dawnbench("spring of 2018")) is None
+
+
+def test_a_time_of_milabench_that_is_no_number_is_refused() -> None:
+    wrong = milabench(0.0).replace(b"time: 0", b"time: noon")
+    with pytest.raises(SourceError, match="must be s since 1970"):
+        dated("milabench", {"a.yaml": wrong}, items="samples")

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import zipfile
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -13,7 +15,10 @@ from planner.__main__ import main
 from planner.importers import SourceFiles, Stated, read
 from planner.store.exchange import mllog_zip, set_zip, table_of
 from planner.store.sealed.result_set import WITHDRAWN, restore, withdraw
-from tests.store.build import a_set, full_row, ids, opened, row, rows, together
+from tests.store.build import EVALUATIONS, a_set, full_row, ids, opened, row, rows, together
+
+TIMES = {"epochs_measured": 3, "first_epoch_s": 30.0, "later_epoch_mean_s": 11.173,
+         "later_epoch_sd_s": 1.1726}  # fmt: skip
 
 
 def unpacked(data: bytes, into: Path) -> Path:
@@ -74,6 +79,59 @@ def test_log_lines_come_back_through_the_importer(tmp_path: Path) -> None:
     assert {n: back[n] for n in times} == pytest.approx(times)
     assert back["pre_train_s"] == pytest.approx(5.0)
     assert (back["global_batch_size"], back["seed"], back["model"]) == (64, 7, "ResNet-50")
+
+
+ONCE = ("submission_org", "submission_platform", "submission_division", "init_stop", "run_start",
+        "run_stop", "train_samples", "eval_samples")  # fmt: skip
+"""Keys that occur once in a log by the rules of MLPerf Training 6.0 (`training_6.0.0`)."""
+SOME = ("cache_clear", "init_start", "block_start", "block_stop")
+"""Keys that occur at least once; blocks stand for epochs and evaluations too."""
+LONGEST_INIT_MS = 240 * 60_000
+EPOCHS = [
+    {"epoch": i, "epoch_s": s, "validation_s": None, "samples": None, "loss": None, "metric": None}
+    for i, s in ((1, 30.0), (2, 10.0004), (3, 12.3456))
+]  # fmt: skip
+RUNS = {
+    "whole": row(pre_train_s=5.25, epochs=EPOCHS, evaluations=EVALUATIONS, train_samples=50_000,
+                 evaluation_metric="loss", submitted_by="A lab", **TIMES),
+    "a speed alone": row(step_s=0.125),
+    "failed": row(status="oom", status_reason="too large"),
+    "a benchmark": row(model="llama31_8b", evaluations=EVALUATIONS, evaluation_metric="loss"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_a_log_keeps_the_rules_of_mlperf_that_apply_to_it(tmp_path: Path, name: str) -> None:
+    a_set(tmp_path, [RUNS[name]])
+    store = opened(tmp_path)
+    with zipfile.ZipFile(io.BytesIO(mllog_zip(store, store.sets[0]))) as archive:
+        [log] = [n for n in archive.namelist() if n.startswith("results/")]
+        lines = archive.read(log).decode().splitlines()
+    events = [json.loads(line.removeprefix(":::MLLOG ")) for line in lines]
+    assert all(type(e["time_ms"]) is int and "value" in e and "metadata" in e for e in events)
+    times = [e["time_ms"] for e in events]
+    assert times == sorted(times)
+    counts = Counter(e["key"] for e in events)
+    assert {key: counts[key] for key in ONCE} == dict.fromkeys(ONCE, 1)
+    assert all(counts[key] for key in SOME)
+    at = {e["key"]: (place, e) for place, e in reversed(list(enumerate(events)))}
+    order = ["init_start", "init_stop", "run_start", "block_start", "block_stop", "run_stop"]
+    assert [at[key][0] for key in order] == sorted(at[key][0] for key in order)
+    begin, end = (at[key][1]["time_ms"] for key in ("init_start", "init_stop"))
+    assert 0 <= end - begin < LONGEST_INIT_MS
+    assert all(at[key][1]["value"] for key in ("submission_org", "submission_platform"))
+    assert at["submission_division"][1]["value"] == "open"
+    assert at["run_stop"][1]["metadata"]["status"] == ("aborted" if name == "failed" else "success")
+    about = at["block_start"][1]["metadata"]
+    assert about.get("epoch_count", 1) > 0 <= about.get("samples_count", 0)
+    assert "first_epoch_num" in about or "samples_count" in about
+    evaluated = [e["metadata"] for e in events if e["key"] == "eval_accuracy"]
+    assert all("samples_count" in e for e in evaluated)
+    numbers = [e["metadata"]["epoch_num"] for e in events if e["key"] == "epoch_start"]
+    assert numbers == list(range(1, len(numbers) + 1))
+    # Rules that cannot apply: the name of a benchmark, and an evaluation where none was made.
+    assert counts["submission_benchmark"] == (name == "a benchmark")
+    assert bool(evaluated) is (name in {"whole", "a benchmark"})
 
 
 def test_the_command_writes_a_file_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -517,3 +517,24 @@ def test_paths_of_this_machine_are_refused_to_sql_of_the_file(results: Path) -> 
         with pytest.raises(duckdb.Error):
             store._base.execute(statement)
     assert store.rows(sql.COUNT_ALL)[0][0] == len(ids(store))
+
+
+def test_a_set_that_is_marked_or_checked_changes_the_file_in_use_and_between_starts(
+    results: Path, expected: dict[str, Any]
+) -> None:
+    about = results / "set0" / "set.toml"
+    checked = about.read_text(encoding="utf-8")
+    store = in_file(results)
+    about.write_text(f'{checked}standing = "unofficial"\n', encoding="utf-8")
+    store.refresh()
+    marked = answers(in_memory(results))
+    assert answers(store) == marked != expected
+    del store
+    gc.collect()
+    store = in_file(results)
+    assert store.in_file
+    assert answers(store) == marked
+    del store
+    gc.collect()
+    about.write_text(checked, encoding="utf-8")
+    assert answers(in_file(results)) == expected

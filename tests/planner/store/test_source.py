@@ -15,7 +15,7 @@ WRITERS: Final = {
     f"planner/store/{name}.py"
     for name in (
         "export", "pdf", "disk/cache", "disk/files", "disk/ledger", "disk/mirrors", "disk/sweeps",
-        "sealed/commit", "sealed/seal",
+        "disk/witness", "sealed/commit", "sealed/seal",
     )
 }  # fmt: skip
 ASKING: Final = {"execute", "executemany", "sql", "query", "rows", "arrow", "in_place"}

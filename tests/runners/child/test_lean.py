@@ -46,3 +46,13 @@ def test_neither_keras_nor_the_digits_import_what_keras_wraps(backend: str) -> N
         capture_output=True, text=True, check=True,
     )  # fmt: skip
     assert json.loads(done.stdout.splitlines()[-1]) == [backend, 16, []]
+
+
+def test_a_measured_process_starts_with_the_sentences_of_the_planner_alone() -> None:
+    program = "import runners.child.__main__, sys; print(*(m for m in sys.modules))"
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    of_planner = {m for m in done.stdout.split() if m.partition(".")[0] == "planner"}
+    core = {f"planner.core{part}" for part in ("", "._lazy", "._text", ".limits")}
+    assert of_planner == {"planner", *core}

@@ -13,9 +13,11 @@ from typing import Any, Final
 
 from planner.runs import Row
 from planner.store.disk.sweeps import SweepStatus
+from planner.store.disk.witness import Witness, witness
 from runners.cluster.connection import Cluster, connected
 from runners.cluster.dispatch import Listener, Roster, Sweep, run
 from runners.cluster.nodes import SweepTerms
+from runners.cluster.storing import Storage
 from runners.commands.cli import Stopper
 from runners.plan.cases import Case
 from runners.process.supervise import Stopped
@@ -24,15 +26,20 @@ from tests.runners.stubs import HANG_S, book, case
 
 CHILD: Final = str(Path(__file__).parents[1] / "stub_child.py")
 """By its path: the nodes get a copy of the program without its tests."""
+UNSEEN: Final = Witness("/nowhere/stub/.seen.tmp", "other bytes")
+"""Of a folder that no node has."""
 
 
-def terms(tmp: Path, ends: dict[int, str], mark: str = "stub") -> SweepTerms:
+def terms(
+    tmp: Path, ends: dict[int, str], mark: str = "stub", storage: Storage | None = None
+) -> SweepTerms:
     """Terms of a sweep whose children are stand-ins that end by their seed."""
     ways = json.dumps({str(seed): how for seed, how in ends.items()})
     return SweepTerms(
         result_set="stub", licence="own", session_started_at="2026-03-01T12:00:00.123Z",
         git_describe="v1", pythons={}, timeout_s=HANG_S, memory_share=0.8,
         child=("-S", CHILD, mark, ways, str(tmp / "starts")),
+        storage=storage or Storage(witness=UNSEEN),
     )  # fmt: skip
 
 
@@ -44,6 +51,7 @@ def sweep(
     mark: str = "stub",
     *,
     listener: Listener | None = None,
+    storage: Storage | None = None,
     **changes: Any,  # noqa: ANN401 - fields of a sweep
 ) -> tuple[list[Row], list[SweepStatus]]:
     """Run a sweep once; return its new rows and all its statuses."""
@@ -54,11 +62,12 @@ def sweep(
     roster = Roster(cluster=cluster, pythons={})
     listener = listener or Listener()
     roster.first_reports(lambda _: None, listener.stop)
-    known: dict[str, Any] = {
-        "cases": cases, "done": done_in(place), "terms": terms(tmp, ends or {}, mark),
-        "destination": SetFolder(place),
-    }  # fmt: skip
-    rows = run(Sweep(**known | changes), roster, journal, listener)
+    with witness(place) as proof:
+        known: dict[str, Any] = {
+            "cases": cases, "done": done_in(place), "destination": SetFolder(place),
+            "terms": terms(tmp, ends or {}, mark, storage or Storage(witness=proof)),
+        }  # fmt: skip
+        rows = run(Sweep(**known | changes), roster, journal, listener)
     return rows, seen
 
 

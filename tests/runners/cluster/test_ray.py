@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import secrets
@@ -15,30 +16,38 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
+import psutil
 import pytest
 
 from planner.runs import Row
 from planner.store._verify import verify_folder
+from planner.store.disk.ledger import acknowledged, ledger
+from planner.store.disk.secrets import TOKENS
 from planner.store.disk.sweeps import STATE, read_statuses
+from planner.store.disk.witness import Witness
 from planner.store.summaries import summaries
 from runners.cluster.connection import Cluster, connected
 from runners.cluster.dispatch import Listener, NoNodeError, Roster
+from runners.cluster.nodes import measured
+from runners.cluster.storing import Storage, Stored
 from runners.commands import cli
 from runners.commands.cluster import measure_on
 from runners.plan.expand import Expanded
 from runners.plan.host import Python, placed
 from runners.plan.spec import SpecError
 from runners.process.supervise import ROOT, Stopped
+from runners.sweep import measure as measuring
 from runners.sweep.measure import Bench, measure
 from runners.sweep.rows import case_id_of
 from tests.faults.outcomes import FULL
+from tests.faults.pushed_server import Restarted
 from tests.fork_server import executable
-from tests.runners.cluster.stub_driver import sweep
+from tests.runners.cluster.stub_driver import UNSEEN, sweep, terms
 from tests.runners.launch.test_ray import CASE as LAUNCHED
 from tests.runners.launch.test_ray import RAY, SETTINGS, ended_by, environ
 from tests.runners.networks import python
 from tests.runners.stubs import HANG_S, case, new_mark, orphans, starts
-from tests.store.build import a_set, folder
+from tests.store.build import ABOUT, a_set, folder
 
 pytest.importorskip("ray", reason="Ray is not installed here; requirements/ray.txt has it")
 
@@ -127,6 +136,8 @@ def test_many_runs_on_two_nodes_are_all_there_once(cluster: Cluster, tmp: Path) 
     assert [n.name for n in last.nodes] == ["first", "second"]
     assert sum(n.finished for n in last.nodes) == RUNS
     assert all(n.finished > RUNS / 10 for n in last.nodes)
+    assert {n.stored_by for n in last.nodes} == {"node in folder"}
+    assert [p.name for p in (tmp / "results" / "stub").iterdir() if p.name[0] == "."] == []
     checked(tmp)
     assert sweep(cluster, tmp, cases)[0] == []
     assert len(starts(tmp)) == RUNS
@@ -180,6 +191,68 @@ def test_accelerator_types_go_where_they_belong(cluster: Cluster, tmp: Path) -> 
     assert Counter(places) == {("v100", "first"): SEEDS, ("rtx-4090", "second"): SEEDS}
     assert {case_id_of(r) for r in kept(tmp)} == {c.case_id for c in cases}
     checked(tmp)
+
+
+# -- who stores ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("content", [None, "the same path on another disk"])
+def test_a_node_without_the_folder_returns_its_rows_and_the_starting_process_stores_them(
+    cluster: Cluster, tmp: Path, content: str | None
+) -> None:
+    place = tmp / "elsewhere" / "stub"
+    place.mkdir(parents=True)
+    other = Witness(str(place / ".seen.tmp"), "0" * 64)
+    if content is not None:
+        Path(other.path).write_text(content, encoding="ascii")
+    cases = [case(s) for s in range(SEEDS)]
+    _, seen = sweep(cluster, tmp, cases, storage=Storage(witness=other))
+    assert {case_id_of(r) for r in kept(tmp)} == {c.case_id for c in cases}
+    assert {n.stored_by for n in seen[-1].nodes} <= {"start", ""}
+    assert list(place.glob("*.parquet")) == []
+    checked(tmp)
+
+
+@pytest.mark.parametrize("how", ["in time", "by token", "by a closed port"])
+def test_a_node_without_the_folder_pushes_its_runs_to_the_app(
+    two: Any,  # noqa: ANN401 - of Ray
+    cluster: Cluster,
+    tmp: Path,
+    how: str,
+) -> None:
+    app = Restarted(tmp / "app")
+    token = TOKENS.create(app.place / "tokens", name="m", sets=["stub"])
+    told: list[Row] = []
+    if how == "by a closed port":
+        app.end()
+    given = token if how != "by token" else token[:-8] + "wrong-it"
+    storage = Storage(
+        witness=UNSEEN, about=ABOUT, reference="stub", url=f"http://127.0.0.1:{app.port}",
+        token=cluster.secret(given), push_s=1.0,
+    )  # fmt: skip
+    cases = [case(s) for s in range(SEEDS)]
+    try:
+        _, seen = sweep(cluster, tmp, cases, storage=storage, acknowledged=told.append)
+    finally:
+        app.end()
+    there = list(summaries(app.place / "results" / UNSEEN.folder.name))
+    taken = {c.case_id for c in cases} if how == "in time" else set()
+    assert {case_id_of(r) for r in there} == {case_id_of(r) for r in told} == taken
+    stored_by = {n.stored_by for n in seen[-1].nodes} - {""}
+    assert stored_by == ({"node in app"} if how == "in time" else {"start"})
+    assert {case_id_of(r) for r in kept(tmp)} == {c.case_id for c in cases}
+    checked(tmp)
+    assert given not in _written_by_ray(two.head_node)
+
+
+def _written_by_ray(head: Any) -> str:  # noqa: ANN401 - of Ray
+    """All logs and settings of a cluster, and all command lines of this machine."""
+    folder = Path(head.get_session_dir_path())
+    texts = [path.read_text(errors="replace") for path in folder.rglob("*")
+             if path.is_file() and path.stat().st_size < 10**8]  # fmt: skip
+    assert texts
+    lines = [" ".join(p.info["cmdline"] or ()) for p in psutil.process_iter(["cmdline"])]
+    return "\n".join([*texts, *lines])
 
 
 # -- failures ------------------------------------------------------------------------------------
@@ -245,6 +318,48 @@ def test_a_node_killed_in_a_run_loses_nothing(two: Any, cluster: Cluster, tmp: P
     checked(tmp)
 
 
+def test_a_late_run_of_a_lost_attempt_and_its_retry_are_one_stored_run(
+    two: Any,  # noqa: ANN401 - of Ray
+    cluster: Cluster,
+    tmp: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The worker of the killed node ends before the retry, and once more after it."""
+    doomed = two.add_node(num_cpus=1, resources={"accelerator:old": 1}, node_name="outlived")
+    living, heirs, notes, late = [doomed], list[Any](), list[str](), list[Stored]()
+    lost = case(0, accelerator="old")
+    place = tmp / "results" / "stub"
+
+    def ends(system: str) -> Stored:
+        """Store as the worker of the doomed node does, on a system of its own."""
+        [seen] = place.glob(".*.seen.tmp")
+        proof = Witness(str(seen), seen.read_text(encoding="ascii"))
+        monkeypatch.setattr(measuring, "_facts", lambda *_: {"system_name": system,
+                                                             "device_kind": "cpu"})  # fmt: skip
+        return measured(lost, terms(tmp, {}, storage=Storage(witness=proof)))
+
+    def stop() -> bool:
+        """Kill the node in its run, start another of its kind, and let the killed one end first."""
+        if living and len(starts(tmp)) == 1:
+            two.remove_node(living.pop(), allow_graceful=False)
+            heirs.append(two.add_node(num_cpus=1, resources={"accelerator:old": 1}))
+        if not living and len(starts(tmp)) == 2 and not late:
+            late.append(ends("late"))
+            (tmp / "starts.go").touch()
+        return False
+
+    listener = Listener(stop=stop, on_node=notes.append,
+                        on_row=lambda *_: late.append(ends("later")))  # fmt: skip
+    rows, seen = sweep(cluster, tmp, [lost], {0: "waits"}, listener=listener)
+    two.remove_node(heirs.pop())
+    assert any("on outlived was lost" in text for text in notes)
+    assert [r["system_name"] for r in kept(tmp)] == ["late"]
+    assert [r["system_name"] for r in rows] == ["late"]
+    assert [(s.row["system_name"], s.by) for s in late] == [("late", "node in folder")] * 2
+    assert (seen[-1].finished, seen[-1].failed) == (1, 0)
+    checked(tmp)
+
+
 @full
 def test_without_a_node_for_the_rest_the_sweep_ends_and_says_what_it_needs(
     two: Any,  # noqa: ANN401 - of Ray
@@ -307,6 +422,25 @@ def test_the_runs_of_an_interrupted_driver_end_and_a_second_one_goes_on(
     _goes_on(cluster, tmp, mark)
 
 
+def test_runs_that_end_while_the_starting_process_is_dying_are_stored(
+    two: Any,  # noqa: ANN401 - of Ray
+    cluster: Cluster,
+    tmp: Path,
+) -> None:
+    words = [sys.executable, "-m", "tests.runners.cluster.stub_driver", two.address, str(tmp)]
+    first = subprocess.Popen([*words, new_mark(), "3", "waits"], cwd=ROOT)
+    _until(lambda: len(starts(tmp)) == 2)
+    first.send_signal(signal.SIGSTOP)
+    (tmp / "starts.go").touch()
+    _until(lambda: len(kept(tmp)) == 2)
+    first.send_signal(signal.SIGKILL)
+    assert first.wait(HANG_S) == -9
+    sweep(cluster, tmp, [case(s) for s in range(3)])
+    assert sorted(starts(tmp)) == ["0 0", "1 0", "2 0"]
+    assert Counter(r["seed"] for r in kept(tmp)) == {0: 1, 1: 1, 2: 1}
+    checked(tmp)
+
+
 def _goes_on(cluster: Cluster, tmp: Path, mark: str) -> None:
     """Nothing is left of a sweep of four with one row, and a second one measures the rest."""
     assert orphans(mark) == []
@@ -366,6 +500,37 @@ def test_a_sweep_on_tensorflow_is_measured_on_its_nodes(
     assert "3 of 3 runs are done" in _runners(tmp_path, "status").stdout
     nowhere = ("--address", "127.0.0.1:9")  # what is finished needs no cluster
     assert "nothing to do" in _runners(tmp_path, "resume", *nowhere).stdout
+
+
+@full
+def test_runs_that_nodes_have_pushed_are_not_pushed_again(
+    cluster: Cluster,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    @contextlib.contextmanager
+    def unseen(folder: Path) -> Iterator[Witness]:
+        yield Witness(f"/nowhere/{folder.name}/.seen.tmp", "0" * 64)
+
+    app = Restarted(tmp_path / "app")
+    state = tmp_path / "state"
+    monkeypatch.setenv(STATE, str(state))
+    monkeypatch.setattr("runners.commands.cluster.witness", unseen)
+    (tmp_path / "token").write_text(TOKENS.create(app.place / "tokens", name="m", sets=["*"]))
+    push = ("--push", f"http://127.0.0.1:{app.port}", "--token-file", str(tmp_path / "token"))
+    warm = f"tensorflow={python('tensorflow')}"
+    try:
+        assert _measured_on(cluster, tmp_path, SPEC, *push, "--python", warm) == 0
+    finally:
+        app.end()
+    here, there = (list(summaries(place / "results" / "mine-cluster"))
+                   for place in (tmp_path, app.place))  # fmt: skip
+    assert {r["run_id"] for r in here} == {r["run_id"] for r in there}
+    assert len(there) == 3
+    [status] = read_statuses(state)
+    assert {n.stored_by for n in status.nodes} == {"node in app"}
+    done = acknowledged(ledger(state, f"{push[1]}/api/v1/runs", "mine-cluster"))
+    assert done == {r["run_id"] for r in here}
 
 
 def test_a_cost_limit_stops_a_sweep_over_a_cluster(

@@ -10,12 +10,14 @@ from pathlib import Path
 
 import pytest
 
+from planner.store.disk.sweeps import STATE, NodeStatus, write_status
 from runners.cluster.connection import archive
 from runners.commands import cli
 from runners.plan.expand import Host
 from runners.plan.spec import SpecError
 from runners.process.supervise import ROOT
 from runners.sweep.context import read_context
+from tests.runners.stubs import status
 
 pytestmark = pytest.mark.usefixtures("signals_as_they_were")
 
@@ -44,6 +46,24 @@ def refused(spec: Path, capsys: pytest.CaptureFixture[str], *more: str) -> str:
     assert "Traceback" not in error
     assert not (spec.parent / "results").exists()
     return error
+
+
+def test_the_status_names_the_nodes_and_who_stores_their_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv(STATE, str(tmp_path))
+    nodes = (
+        NodeStatus(name="alpha", accelerators="8 x v100", system="V100", finished=3,
+                   stored_by="node in folder"),
+        NodeStatus(name="beta", accelerators="", system="EPYC", finished=1, stored_by="start"),
+        NodeStatus(name="gamma", accelerators="", system="EPYC"),
+    )  # fmt: skip
+    write_status(tmp_path, status(phase="running", nodes=nodes))
+    assert cli.main(["status"]) == 0
+    text = capsys.readouterr().out
+    assert "alpha: 8 x v100, 3 runs; free; stored by the node, in the results folder" in text
+    assert "beta: EPYC, 1 runs; free; stored by the starting process" in text
+    assert "gamma: EPYC, 0 runs; free" in text
 
 
 def test_without_ray_the_requirements_file_is_named(

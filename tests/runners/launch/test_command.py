@@ -14,7 +14,8 @@ from typing import Final
 import psutil
 import pytest
 
-from runners.launch.__main__ import addresses_on, ending, prefixed
+from runners.launch.__main__ import addresses_on, prefixed
+from runners.launch.cluster import ending
 from runners.launch.launcher import Launcher, from_table, port_range
 from runners.launch.worker import environment, settings, start_line
 from runners.machine import environment as environment_of_machine

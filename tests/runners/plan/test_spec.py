@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -162,7 +163,7 @@ def test_all_mistakes_are_reported_at_once() -> None:
         "defaults": {"jit": 3}, "patterns": {"a": {"workers": 0}},
         "runs": [{"batch": "x", "seed": -1}, {"pattern": "b"}],
     }  # fmt: skip
-    with pytest.raises(SpecError, match=r"9 problem\(s\) in mine:\n  title: is ''") as caught:
+    with pytest.raises(SpecError, match=r"9 problems in mine:\n  title: is ''") as caught:
         from_table("mine", SOUND | wrong)
     assert len(caught.value.problems) == 9
 
@@ -200,7 +201,7 @@ def test_lists_that_multiply_beyond_every_patience_are_refused_before_they_are_t
 def test_no_file_whatever_it_holds_is_more_than_a_sentence(tmp_path: Path, content: bytes) -> None:
     with pytest.raises(SpecError) as caught:
         expand(read(written(tmp_path, content)), HOST)
-    assert str(caught.value).startswith(f"{len(caught.value.problems)} problem(s) in mine")
+    assert re.match(r"\d+ problems? in mine", str(caught.value))
     assert len(str(caught.value)) < 2_000
 
 

@@ -2,11 +2,13 @@
 
 import itertools
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from typing import Any, Final
 
 from planner.core import Text
 from planner.importers.formats.source import Row, Source, Stated, cell, finite, number
 from planner.importers.formats.source_files import SourceError, SourceFiles, json_of, table_of
+from planner.importers.formats.times import clocked
 
 _TASKS: Final = {
     "top5Accuracy": ("ImageNet", 1_281_167),
@@ -65,6 +67,7 @@ def _entry(files: SourceFiles, entry: str, stated: Stated) -> Row:
         "source": "DAWNBench",
         "source_path": "/".join(f"{files.name}/{entry}".split("/")[-2:]),
         "published_on": str(body.get("timestamp") or "")[:7] or None,
+        "recorded_at": _day(str(body.get("timestamp") or "")),
         "total_s": seconds[-1] or None,
         "evaluation_metric": metric,
         "evaluation_higher_is_better": True,
@@ -72,6 +75,15 @@ def _entry(files: SourceFiles, entry: str, stated: Stated) -> Row:
         "note": _NOTE,
     }
     return {**row, **_epochs([float(e or 0.0) for e in at], seconds)}
+
+
+def _day(text: str) -> str | None:
+    """Return the beginning of a day in UTC; None for any other text."""
+    try:
+        day = datetime.strptime(text, "%Y-%m-%d").replace(tzinfo=UTC)
+    except ValueError:
+        return None
+    return clocked(day.timestamp())
 
 
 def _epochs(at: Sequence[float], seconds: Sequence[float]) -> dict[str, Any]:
@@ -94,9 +106,9 @@ SOURCE: Final = Source(
     name="dawnbench",
     title="DAWNBench training entry",
     files="NAME.json with NAME.tsv beside it, or a folder with many",
-    reads="hours and metric by epoch, model, hardware, framework, author",
+    reads="hours and metric by epoch, model, hardware, framework, author, day",
     derives="data set from the metric (top-5: ImageNet, top-1: CIFAR-10, F1: SQuAD); epoch times "
-    "from differences of hours",
+    "from differences of hours; the time of a run from its day, at 0:00 UTC",
     refuses="the number of accelerators and the batch, which stand in free text: state them",
     read=_read,
     basis="published",

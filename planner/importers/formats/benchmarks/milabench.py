@@ -12,6 +12,7 @@ from typing import Any, Final
 from planner.core import Text
 from planner.importers.formats.source import Row, Source, Stated, number, whole
 from planner.importers.formats.source_files import SourceError, SourceFiles, text_of
+from planner.importers.formats.times import clocked
 
 _BENCH: Final = re.compile(r"([A-Za-z0-9_.-]{1,80}):\s*")
 _ENTRY: Final = re.compile(r"\s+-\s*\{(.*)\}\s*")
@@ -93,6 +94,9 @@ def _row(
     workers = number(entry.get("cpu", "0"))
     if workers is None or workers < 0.0 or workers != int(workers):
         wrong.append(("cpu", Text("is {cpu!r}; it must be a whole number.", cpu=entry["cpu"])))
+    when = number(entry["time"]) if "time" in entry else None
+    if "time" in entry and when is None:
+        wrong.append(("time", Text("is {time!r}; it must be s since 1970.", time=entry["time"])))
     parallel = bench.endswith(("-gpus", "-nodes"))
     if parallel and several is None:
         wrong.append((bench, "runs on several devices. State the option gpus=COUNT."))
@@ -114,6 +118,7 @@ def _row(
         "peak_memory_bytes": round(float(memory[1]) * _MIB) if memory else None,
         "peak_memory_method": "as milabench reports it" if memory else None,
         "source": "milabench",
+        "recorded_at": None if when is None else clocked(when),
     }, []
 
 
@@ -121,8 +126,9 @@ SOURCE: Final = Source(
     name="milabench",
     title="milabench scaling table",
     files="config/scaling/GPU.yaml",
-    reads="items/s, batch of a device, memory and workers of each bench",
-    derives="the precision from the name of a bench; step time = batch / speed",
+    reads="items/s, batch of a device, memory, workers and time of each bench",
+    derives="the precision from the name of a bench; step time = batch / speed; the day of a run "
+    "from its time, as s since 1970 in UTC",
     refuses="items/s without a statement that items are samples; benches on several devices "
     "without their count; 0 as a speed, which is left out",
     read=_read,

@@ -18,7 +18,10 @@ from planner.importers.formats.source_files import (
     json_of,
     json_value,
 )
+from planner.importers.formats.times import clocked
 
+NOT_STATED: Final = "not stated"
+"""Organisation of a log that names none: the rules of MLPerf refuse an empty text."""
 _LINE: Final = re.compile(r":::MLLOG\s+(\{.*\})|:::MLL\s+(\d+\.\d+)\s+(\w+):\s+(\{.*\})")
 _MOST_EPOCHS: Final = 1_000
 """Above it, `epoch_num` may count samples, as BERT's logs do."""
@@ -154,7 +157,7 @@ def _row(log: _Log, system: Mapping[str, Any], stated: Stated) -> dict[str, Any]
     reached = log.values.get("status") == "success"
     begun = log.times.get("init_start")
     row: dict[str, Any] = {
-        "model": str(log.values.get("submission_benchmark") or "") or None,
+        "model": _text(log, "submission_benchmark") or _text(log, "model"),
         "sweep": None,
         "optimizer": str(log.values.get("opt_name") or "") or None,
         "learning_rate": number(log.values.get("opt_base_learning_rate")),
@@ -168,7 +171,8 @@ def _row(log: _Log, system: Mapping[str, Any], stated: Stated) -> dict[str, Any]
         "status": "ok" if reached else "killed",
         "status_reason": None if reached else "ended without the target",
         "source": "MLPerf Training log, unverified",
-        "submitted_by": str(log.values.get("submission_org") or "") or None,
+        "recorded_at": clocked(start if begun is None else begun),
+        "submitted_by": _text(log, "submission_org"),
     }
     row |= {to: str(system[of]) for of, to in _SYSTEM.items() if system.get(of)}
     row |= {name: _count(system, name) for name in _COUNTS}
@@ -179,6 +183,12 @@ def _row(log: _Log, system: Mapping[str, Any], stated: Stated) -> dict[str, Any]
     row["device_kind"] = _kind(row.get("accelerator_model_name") or "")
     row |= _epochs(log)
     return row | _evaluations(log, start, batch, row["train_samples"], stated)
+
+
+def _text(log: _Log, key: str) -> str | None:
+    """Return a text of the log; None where it is missing, empty or not stated."""
+    text = str(log.values.get(key) or "")
+    return None if text in ("", NOT_STATED) else text
 
 
 def _count(system: Mapping[str, Any], name: str) -> int | None:
@@ -282,7 +292,7 @@ SOURCE: Final = Source(
     files="result_*.txt (mllog) with the system's JSON, or a folder with results and systems",
     reads="initialisation, time to target, evaluations, epochs, batch, seed, system",
     derives="samples of an evaluation from samples_count, else epoch_num x train_samples; whether "
-    "the metric rises from its first and last value",
+    "the metric rises from its first and last value; when the run began from time_ms",
     refuses="files without run_start and run_stop, or of several runs; counts of accelerators and "
     "machines that neither the system's JSON nor you state; an epoch_num that may count samples",
     read=_read,

@@ -14,6 +14,7 @@ from planner.importers.formats.source_files import (
     SourceError,
     SourceFiles,
 )
+from planner.importers.formats.times import clocked
 
 MOST_BYTES: Final = 50_000_000
 """Largest event file: images and graphs in it are skipped, but lie in it."""
@@ -97,6 +98,7 @@ def _read(files: SourceFiles, stated: Stated) -> Sequence[Row]:
             "later_epoch_mean_s": mean,
             "later_epoch_sd_s": (sum((t - mean) ** 2 for t in later_s) / len(later_s)) ** 0.5,
             "epochs_measured": len(chosen),
+            "recorded_at": clocked(opened_s),
             "note": "Epoch times are differences of the wall times of the event file, with "
             "everything that ran in between.",
         }
@@ -238,7 +240,7 @@ SOURCE: Final = Source(
     files="events.out.tfevents.*",
     reads="wall times of one scalar that is written once an epoch",
     derives="an epoch's time from two wall times; the first one, with the time before it, from the "
-    "opening of the file",
+    "opening of the file; the time of the run from that opening",
     refuses="scalars that are written per step, clocks that were set back",
     named=r".*tfevents.*",
     read=_read,

@@ -84,7 +84,7 @@ def test_a_status_is_read_as_it_was_written(tmp_path: Path) -> None:
 def test_nodes_of_a_cluster_are_read_as_they_were_written(tmp_path: Path) -> None:
     nodes = (
         NodeStatus(name="a", accelerators="8 x v100", system="V100", runs=("one", "two"),
-                   finished=3, state="running"),
+                   finished=3, state="running", stored_by="node in app"),
         NodeStatus(name="b", accelerators="", system="", state="unusable", message="no Keras"),
     )  # fmt: skip
     status = result(tmp_path, nodes=nodes)
@@ -99,6 +99,7 @@ def test_nodes_of_a_cluster_are_read_as_they_were_written(tmp_path: Path) -> Non
         [{"name": "a", "accelerators": "", "system": "", "runs": 3}],
         [{"name": "a", "accelerators": "", "system": "", "runs": [3]}],
         [{"name": "a", "accelerators": "", "system": "", "state": "asleep"}],
+        [{"name": "a", "accelerators": "", "system": "", "stored_by": ["start"]}],
         [{"name": "a", "accelerators": "", "system": "", "finished": -1}],
         [{"name": "a", "accelerators": "", "system": "", "finished": "many"}],
     ],
