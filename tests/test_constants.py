@@ -209,7 +209,8 @@ NO_JUDGEMENT: Final[dict[str, str]] = {
         fits._nonnegative:ROUNDING fits._nonnegative:VISIBLE fits._nonnegative:DUST
         fits._nonnegative:STEPS scaling.fit:_EXACT
         time_to_target.goodput:_NOT_STATED
-        scaling._uneven:POINTS scaling._uneven:TAIL scaling_out._answer:_GRID scaling_out._answer:_AROUND
+        scaling._uneven:POINTS scaling._uneven:TAIL scaling_out._answer:_GRID
+        scaling_out._answer:_AROUND
         scaling._terms:_LEAST_S scaling._terms:_MOST_S scaling._terms:LINK_TERMS""",
     "printed by a source": """
         splits._splits:ALL_REDUCES splits._splits:ENDS splits._splits:RECOMPUTED_WORK
