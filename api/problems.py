@@ -9,7 +9,7 @@ from msgspec.json import encode
 from starlette.responses import Response
 
 from planner.answers import NO_RUN, records
-from planner.core import Problem, plain_text
+from planner.core import ParameterProblem, plain_text
 
 MEDIA_TYPE: Final = "application/problem+json"
 HEADERS: Final = {
@@ -27,7 +27,7 @@ def problem(
     detail: str,
     *,
     kind: str = "about:blank",
-    errors: Sequence[Problem] = (),
+    errors: Sequence[ParameterProblem] = (),
     headers: Mapping[str, str] | None = None,
 ) -> Response:
     """Return a response with the problem and what to do.
@@ -53,7 +53,7 @@ def problem(
     )
 
 
-def of_parameters(errors: Sequence[Problem]) -> Response:
+def of_parameters(errors: Sequence[ParameterProblem]) -> Response:
     """Return the response to a question with problems."""
     if NO_RUN in errors:
         return problem(HTTPStatus.NOT_FOUND, NO_RUN.message, kind=NO_DATA)
@@ -62,5 +62,5 @@ def of_parameters(errors: Sequence[Problem]) -> Response:
     )
 
 
-def _error(error: Problem) -> records.Fault:
+def _error(error: ParameterProblem) -> records.Fault:
     return records.Fault(detail=error.message, parameter=error.parameter or UNSET)

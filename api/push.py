@@ -25,7 +25,7 @@ from starlette.responses import Response
 from api.openapi import PUSH
 from api.problems import HEADERS, PARAMETERS, problem
 from planner.answers.records import Pushed
-from planner.core import Problem, Text, plain_text, several
+from planner.core import ParameterProblem, Text, plain_text, several
 from planner.store.disk.access import strictest
 from planner.store.disk.audit import AuditError, record
 from planner.store.disk.secrets import TOKENS, AnotherSetError, Token, bind
@@ -241,7 +241,7 @@ class _RefusedError(ValueError):
         status: HTTPStatus,
         detail: str,
         *,
-        errors: Sequence[Problem] = (),
+        errors: Sequence[ParameterProblem] = (),
         again: bool = False,
     ) -> None:
         self.status = status

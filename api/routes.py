@@ -60,7 +60,7 @@ from planner.catalog import Catalog
 from planner.core import (
     LONGEST_QUERY,
     MOST_QUERY_VALUES,
-    Problem,
+    ParameterProblem,
     QueryTexts,
     Text,
     message_of,
@@ -82,14 +82,16 @@ class Sources:
     today: date
 
 
-Answer = tuple[Struct | None, Sequence[Problem]]
+Answer = tuple[Struct | None, Sequence[ParameterProblem]]
 """The record, None where the question has a problem; and the problems."""
 AnswerFunction = Callable[[Sources, QueryTexts], Answer]
 
 
 def index(sources: Sources, query: QueryTexts) -> Answer:
     """Return every workload with its patterns, by slug and name."""
-    problems = [Problem(parameter=n, message="This address takes no parameters.") for n in query]
+    problems = [
+        ParameterProblem(parameter=n, message="This address takes no parameters.") for n in query
+    ]
     slugs_to_names = slugs(queries.workloads(sources.store))
     about = queries.about_workloads(sources.store)
     workloads = tuple(
@@ -406,7 +408,11 @@ async def _answer(desk: _Desk, path: str, request: Request) -> Response:
             "It must be UTF-8, percent-encoded, with {most} values at most.", most=MOST_QUERY_VALUES
         )
         return of_parameters(
-            [Problem(parameter="", message=Text("The query cannot be read. {limit}", limit=limit))]
+            [
+                ParameterProblem(
+                    parameter="", message=Text("The query cannot be read. {limit}", limit=limit)
+                )
+            ]
         )
     made = await desk.body(request, path, text, values)
     return made if isinstance(made, Response) else _fresh(made, request)

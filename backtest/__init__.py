@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from typing import Final
 
 from backtest.questions import batch, convergence, described, devices, epochs, regret, unmeasured
-from backtest.questions.figure import Question
+from backtest.questions.figure import FigureQuestion
 
-QUESTIONS: Final[Mapping[str, Question]] = {
+QUESTIONS: Final[Mapping[str, FigureQuestion]] = {
     batch.QUESTION: batch.batch_rows,
     devices.QUESTION: devices.devices_rows,
     epochs.QUESTION: epochs.epochs_rows,

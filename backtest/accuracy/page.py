@@ -15,7 +15,7 @@ from typing import Final
 import numpy as np
 
 from backtest.accuracy.targets import TARGETS, TargetRange
-from backtest.questions.figure import REFUSED, UNREFUSED, Row
+from backtest.questions.figure import REFUSED, UNREFUSED, FigureRow
 from backtest.questions.source_table import PUBLIC_DATA, Origin
 from planner.core import sentence_case, shipped_rows
 
@@ -54,7 +54,7 @@ ABOUT: Final = {
 }
 
 
-def accuracy_page(rows: Sequence[Row], origin: Origin, published: Sequence[str] = ()) -> str:
+def accuracy_page(rows: Sequence[FigureRow], origin: Origin, published: Sequence[str] = ()) -> str:
     """Return the page; texts about the public data appear only if all of it was read."""
     parts = ["# How wrong are we?\n", *(_paragraph(text) for text in _introduction(origin))]
     if any(target.measured(rows) is not None for target in TARGETS):
@@ -69,7 +69,7 @@ def accuracy_page(rows: Sequence[Row], origin: Origin, published: Sequence[str] 
     return "\n".join(parts).rstrip() + "\n"
 
 
-def _about(text: str, question: str, rows: Sequence[Row], origin: Origin) -> list[str]:
+def _about(text: str, question: str, rows: Sequence[FigureRow], origin: Origin) -> list[str]:
     """Return the text on a question's data; for partial public data only the sources."""
     names = {r.data_set for r in rows}
     sources = [
@@ -107,7 +107,7 @@ def _paragraph(text: str) -> str:
     return textwrap.fill(text, 100) + "\n"
 
 
-def _summary(rows: Sequence[Row], origin: Origin) -> list[str]:
+def _summary(rows: Sequence[FigureRow], origin: Origin) -> list[str]:
     measured = [(t, value) for t in TARGETS if (value := t.measured(rows)) is not None]
     missed = sum(not target.reached(rows) for target, _ in measured)
     return [
@@ -124,14 +124,14 @@ def _summary(rows: Sequence[Row], origin: Origin) -> list[str]:
 
 
 def _target_line(
-    target: TargetRange, value: float, rows: Sequence[Row], *, with_reasons: bool
+    target: TargetRange, value: float, rows: Sequence[FigureRow], *, with_reasons: bool
 ) -> str:
     missed = f"**missed**: {target.why}" if target.why and with_reasons else "**missed**"
     verdict = "reached" if target.reached(rows) else missed
     return f"| {target.what} | {target.range_text(rows)} | {100 * value:.3g} % | {verdict} |"
 
 
-def _task(task: str, rows: Sequence[Row]) -> list[str]:
+def _task(task: str, rows: Sequence[FigureRow]) -> list[str]:
     sets = list(dict.fromkeys(r.data_set for r in rows))
     cells = {(r.method, r.data_set): r for r in rows}
     refused = any(r.method == REFUSED for r in rows)
@@ -152,9 +152,9 @@ def _task(task: str, rows: Sequence[Row]) -> list[str]:
 def _table(
     methods: Sequence[str],
     sets: Sequence[str],
-    cells: Mapping[tuple[str, str], Row],
+    cells: Mapping[tuple[str, str], FigureRow],
     unit: str,
-    text: Callable[[Row], str],
+    text: Callable[[FigureRow], str],
     *,
     sizes: bool = False,
 ) -> list[str]:
@@ -168,13 +168,13 @@ def _table(
     return lines
 
 
-def _sizes(row: Row | None) -> str:
+def _sizes(row: FigureRow | None) -> str:
     if row and not row.points:
         return f"none of {row.asked} (0 %)"
     return f"{row.curves}, {row.points} ({_percent(row.answered)} %)" if row else ""
 
 
-def _errors(row: Row) -> str:
+def _errors(row: FigureRow) -> str:
     if not row.points:
         return "no answer"
     errors = " / ".join(_percent(e) for e in (row.median_error, row.mean_error, row.p90_error))
@@ -182,7 +182,7 @@ def _errors(row: Row) -> str:
     return f"{errors} ({row.points} points)" if alone else errors
 
 
-def _interval(row: Row) -> str:
+def _interval(row: FigureRow) -> str:
     if not row.points:
         return "no answer"
     if np.isnan(row.coverage):
@@ -190,7 +190,7 @@ def _interval(row: Row) -> str:
     return f"{_percent(row.coverage)} / {_percent(row.median_width)}"
 
 
-def _regret(row: Row) -> str:
+def _regret(row: FigureRow) -> str:
     return _percent(row.mean_error)
 
 
@@ -235,7 +235,7 @@ def per_thousand(timings: Sequence[Timing]) -> float:
     return PER * sum(t.seconds for t in timings) / points
 
 
-def seconds_of(timings: Sequence[Timing], row: Row, means: Sequence[str]) -> float | None:
+def seconds_of(timings: Sequence[Timing], row: FigureRow, means: Sequence[str]) -> float | None:
     """Return the seconds per thousand answers of a row's method; None if not timed.
 
     A row of one of `means` covers all data sets of its task.

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 from backtest.accuracy.page import Timing
 from backtest.data.cases import TextRows
 from backtest.data.columns import COLUMNS, NumberedRow, Skipped, header_problem, sound_rows
-from backtest.questions.figure import Place, Row, columns_of
+from backtest.questions.figure import FigureRow, Place, columns_of
 from planner.core import Text, joined, paragraph
 from planner.store.disk.files import write_whole
 
@@ -127,7 +127,7 @@ def _line(number: int, names: Sequence[str], cells: Sequence[str]) -> NumberedRo
     return NumberedRow(number=number, cells=dict(zip_longest(names, cells)))
 
 
-def write_accuracy(path: Path, rows: Sequence[Row]) -> None:
+def write_accuracy(path: Path, rows: Sequence[FigureRow]) -> None:
     """Write the figures as one parquet file; equal rows give equal bytes."""
     write_whole(path, parquet_bytes(columns_of(rows)))
 
@@ -155,7 +155,7 @@ MOST_TABLE_BYTES: Final = 20_000_000
 AGAIN: Final = "Write it again: python -m planner backtest DIR."
 
 
-def read_accuracy(path: Path) -> list[Row]:
+def read_accuracy(path: Path) -> list[FigureRow]:
     """Return every figure of the accuracy table, in the order of the file.
 
     Raises:
@@ -176,14 +176,14 @@ def read_accuracy(path: Path) -> list[Row]:
     if problems:
         listed = Text("{file}: {problems}.", file=path.name, problems=joined("; ", problems))
         raise ValueError(paragraph(listed, AGAIN))
-    names = [f.name for f in fields(Row)]
-    return [Row(**row) for row in table.select(names).to_pylist()]
+    names = [f.name for f in fields(FigureRow)]
+    return [FigureRow(**row) for row in table.select(names).to_pylist()]
 
 
 def _problems(table: pa.Table) -> list[str]:
     """Return why a table is not one of this version; extra columns are allowed."""
     messages: list[str] = [] if table.num_rows else ["it has no rows"]
-    for name in (f.name for f in fields(Row)):
+    for name in (f.name for f in fields(FigureRow)):
         if name not in table.column_names:
             messages.append(Text("the column {name} is missing", name=name))
         elif not _fits(name, table.schema.field(name).type):

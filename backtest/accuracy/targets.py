@@ -8,7 +8,7 @@ from typing import Final
 from backtest.questions import batch, convergence, devices, epochs, regret, unmeasured
 from backtest.questions.batch import SIA_SEVERAL
 from backtest.questions.devices import BANDS, CLUSTERS, TABLE_BANDS, TABLES
-from backtest.questions.figure import MEAN, UNREFUSED, Row
+from backtest.questions.figure import MEAN, UNREFUSED, FigureRow
 from backtest.questions.methods import OURS
 from backtest.questions.unmeasured import DATA_SET
 from planner.core import Text
@@ -31,12 +31,12 @@ class TargetRange:
     high: float | None
     why: str = ""
 
-    def measured(self, rows: Sequence[Row]) -> float | None:
+    def measured(self, rows: Sequence[FigureRow]) -> float | None:
         """Return the figure; None if its data are missing."""
         matches = [r for r in self._peers(rows) if r.method == self.method]
         return float(getattr(matches[0], self.field)) if matches and matches[0].points else None
 
-    def range_text(self, rows: Sequence[Row]) -> str:
+    def range_text(self, rows: Sequence[FigureRow]) -> str:
         """Return the target range in words."""
         high = self._high(rows)
         if self.high is None:
@@ -47,18 +47,18 @@ class TargetRange:
             return Text("at least {low:g} %", low=100 * self.low)
         return Text("{low:g} to {high:g} %", low=100 * self.low, high=100 * high)
 
-    def reached(self, rows: Sequence[Row]) -> bool:
+    def reached(self, rows: Sequence[FigureRow]) -> bool:
         """Return whether the figure is in the range; False if its data are missing."""
         value = self.measured(rows)
         return value is not None and self.low <= value <= self._high(rows)
 
-    def _high(self, rows: Sequence[Row]) -> float:
+    def _high(self, rows: Sequence[FigureRow]) -> float:
         if self.high is not None:
             return self.high
         others = [r for r in self._peers(rows) if not r.method.startswith("ours") and r.points]
         return min((float(getattr(r, self.field)) for r in others), default=math.nan)
 
-    def _peers(self, rows: Sequence[Row]) -> list[Row]:
+    def _peers(self, rows: Sequence[FigureRow]) -> list[FigureRow]:
         place = (self.question, self.task, self.data_set)
         return [r for r in rows if (r.question, r.task, r.data_set) == place]
 

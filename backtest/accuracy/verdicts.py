@@ -12,55 +12,55 @@ from typing import Final, Literal
 from backtest.accuracy.page import ABOUT, Timing
 from backtest.accuracy.targets import INTERIOR, TARGETS, THREE, TWICE, TargetRange
 from backtest.questions import batch, convergence, described, devices, epochs, regret, unmeasured
-from backtest.questions.figure import MEAN, REFUSED, UNREFUSED, Row
+from backtest.questions.figure import MEAN, REFUSED, UNREFUSED, FigureRow
 from planner.core import Record, Text, listed_words, paragraph, sentence_case
 
 Side = Literal["all", "ours", "others"]
 SIDES: Final[tuple[Side, ...]] = ("all", "ours", "others")
 
 
-def ours(rows: Iterable[Row], question: str, task: str, data_set: str) -> Row | None:
+def ours(rows: Iterable[FigureRow], question: str, task: str, data_set: str) -> FigureRow | None:
     """Return the row of our method for a task on a data set; None if missing or unanswered."""
     place = (question, task, data_set)
     matches = (r for r in rows if (r.question, r.task, r.data_set) == place)
     return next((r for r in matches if is_ours(r) and r.points), None)
 
 
-def is_ours(row: Row) -> bool:
+def is_ours(row: FigureRow) -> bool:
     """Return whether the row is of the shipped method, on the points that it answers."""
     return row.method.startswith("ours:")
 
 
-def on_side(row: Row, side: Side) -> bool:
+def on_side(row: FigureRow, side: Side) -> bool:
     """Return whether a row is on a side; ours includes variants and refused points."""
     return side == "all" or row.method.startswith("ours") == (side == "ours")
 
 
-def is_regret(row: Row) -> bool:
+def is_regret(row: FigureRow) -> bool:
     """Return whether errors are regrets: the excess of a choice over the best measured one."""
     return row.task.startswith("regret")
 
 
-def titles(rows: Iterable[Row]) -> dict[str, tuple[str, str]]:
+def titles(rows: Iterable[FigureRow]) -> dict[str, tuple[str, str]]:
     """Return title and data source of each question, in the order of the rows."""
     questions = dict.fromkeys(r.question for r in rows)
     return {q: ABOUT.get(q, (sentence_case(q), "")) for q in questions}
 
 
-def tasks_of(rows: Iterable[Row], question: str) -> list[str]:
+def tasks_of(rows: Iterable[FigureRow], question: str) -> list[str]:
     """Return the tasks of a question in the order of the back-test."""
     return list(dict.fromkeys(r.task for r in rows if r.question == question))
 
 
-def data_sets_of(rows: Iterable[Row], question: str, task: str) -> list[str]:
+def data_sets_of(rows: Iterable[FigureRow], question: str, task: str) -> list[str]:
     """Return the data sets of a task; their mean comes first, if any."""
     names = dict.fromkeys(r.data_set for r in rows if (r.question, r.task) == (question, task))
     return sorted(names, key=lambda name: name != MEAN)
 
 
 def shown_rows(
-    rows: Iterable[Row], question: str, task: str, data_sets: Sequence[str], side: Side
-) -> list[Row]:
+    rows: Iterable[FigureRow], question: str, task: str, data_sets: Sequence[str], side: Side
+) -> list[FigureRow]:
     """Return the filtered rows, by data set in the given order, ours first."""
     left = [
         r
@@ -70,15 +70,15 @@ def shown_rows(
     return sorted(left, key=lambda r: (data_sets.index(r.data_set), _rank(r)))
 
 
-def methods_of(rows: Iterable[Row], question: str) -> list[str]:
+def methods_of(rows: Iterable[FigureRow], question: str) -> list[str]:
     """Return the methods of a question, ours first, refused points last."""
     ranked = sorted((r for r in rows if r.question == question), key=_rank)
     return list(dict.fromkeys(r.method for r in ranked))
 
 
-def records(rows: Iterable[Row]) -> list[Record]:
+def records(rows: Iterable[FigureRow]) -> list[Record]:
     """Return the rows as records; missing figures are None."""
-    names = [f.name for f in fields(Row)]
+    names = [f.name for f in fields(FigureRow)]
     return [{name: _cell(getattr(row, name)) for name in names} for row in rows]
 
 
@@ -88,7 +88,7 @@ def per_cent(share: float) -> str:
     return f"{value:.0f} %" if value >= 9.95 or not value else f"{value:#.2g} %"
 
 
-def _rank(row: Row) -> int:
+def _rank(row: FigureRow) -> int:
     return 2 if row.method in {REFUSED, UNREFUSED} else 0 if row.method.startswith("ours") else 1
 
 
@@ -128,7 +128,7 @@ class Accuracy:
     intervals, missed targets and worst task, and the rest.
     """
 
-    rows: tuple[Row, ...]
+    rows: tuple[FigureRow, ...]
     timings: tuple[Timing, ...]
     verdicts: tuple[Verdict, ...]
     sentences: tuple[str, ...]
@@ -139,7 +139,7 @@ class Accuracy:
         return tuple(v for v in self.verdicts if not v.reached)
 
 
-def accuracy_of(rows: Sequence[Row], timings: Sequence[Timing] = ()) -> Accuracy:
+def accuracy_of(rows: Sequence[FigureRow], timings: Sequence[Timing] = ()) -> Accuracy:
     """Return figures, verdicts and sentences; parts with missing data sets are left out."""
     verdicts = verdicts_of(rows)
     return Accuracy(
@@ -150,13 +150,13 @@ def accuracy_of(rows: Sequence[Row], timings: Sequence[Timing] = ()) -> Accuracy
     )
 
 
-def verdicts_of(rows: Sequence[Row]) -> tuple[Verdict, ...]:
+def verdicts_of(rows: Sequence[FigureRow]) -> tuple[Verdict, ...]:
     """Return the verdict of every target whose data are present."""
     measured = ((t, t.measured(rows)) for t in TARGETS)
     return tuple(_verdict(t, value, rows) for t, value in measured if value is not None)
 
 
-def _verdict(target: TargetRange, value: float, rows: Sequence[Row]) -> Verdict:
+def _verdict(target: TargetRange, value: float, rows: Sequence[FigureRow]) -> Verdict:
     reached = target.reached(rows)
     high = target.high if target.high is not None else _best_other(target, rows)
     return Verdict(
@@ -169,7 +169,7 @@ def _verdict(target: TargetRange, value: float, rows: Sequence[Row]) -> Verdict:
     )
 
 
-def _best_other(target: TargetRange, rows: Sequence[Row]) -> float:
+def _best_other(target: TargetRange, rows: Sequence[FigureRow]) -> float:
     place = (target.question, target.task, target.data_set)
     others = [
         float(getattr(r, target.field))
@@ -226,7 +226,7 @@ REGRETS: Final = {"longer": "regret in time", "more device-hours": "regret in de
 """Units of a regret, with the start of its tasks' names."""
 
 
-def sentences_of(rows: Sequence[Row], verdicts: Sequence[Verdict]) -> tuple[str, ...]:
+def sentences_of(rows: Sequence[FigureRow], verdicts: Sequence[Verdict]) -> tuple[str, ...]:
     """Return paragraphs: headline, errors, intervals, missed targets and worst task, the rest."""
     paragraphs = (
         (_headline(rows),),
@@ -249,12 +249,12 @@ def sentences_of(rows: Sequence[Row], verdicts: Sequence[Verdict]) -> tuple[str,
     return tuple(text for part in paragraphs if (text := paragraph(*part)))
 
 
-def headline_rows(rows: Sequence[Row]) -> list[tuple[str, Row]]:
+def headline_rows(rows: Sequence[FigureRow]) -> list[tuple[str, FigureRow]]:
     """Return the figures of the first sentence whose data are present, with their words."""
     return _rows_of(rows, HEADLINE)
 
 
-def _headline(rows: Sequence[Row]) -> str:
+def _headline(rows: Sequence[FigureRow]) -> str:
     errors = [f"{per_cent(row.median_error)} {words}" for words, row in headline_rows(rows)]
     if not errors:
         return ""
@@ -262,18 +262,18 @@ def _headline(rows: Sequence[Row]) -> str:
 
 
 def _rows_of(
-    rows: Sequence[Row], places: Sequence[tuple[str, str, str, str]]
-) -> list[tuple[str, Row]]:
+    rows: Sequence[FigureRow], places: Sequence[tuple[str, str, str, str]]
+) -> list[tuple[str, FigureRow]]:
     pairs = ((words, ours(rows, *place)) for words, *place in places)
     return [(words, row) for words, row in pairs if row is not None]
 
 
-def _errors(rows: Sequence[Row], places: Sequence[tuple[str, str, str, str]]) -> str:
+def _errors(rows: Sequence[FigureRow], places: Sequence[tuple[str, str, str, str]]) -> str:
     errors = [(words, per_cent(row.median_error)) for words, row in _rows_of(rows, places)]
     return _off(errors) if errors else ""
 
 
-def _worst_tenth(rows: Sequence[Row], place: tuple[str, str, str, str]) -> str:
+def _worst_tenth(rows: Sequence[FigureRow], place: tuple[str, str, str, str]) -> str:
     """Return a sentence on the 90th percentile of the errors."""
     return paragraph(*(
         Text("One in ten {words} was more than {error} off.", words=words,
@@ -282,7 +282,7 @@ def _worst_tenth(rows: Sequence[Row], place: tuple[str, str, str, str]) -> str:
     ))  # fmt: skip
 
 
-def _unrefused(rows: Sequence[Row], places: Sequence[tuple[str, str, str, str]]) -> str:
+def _unrefused(rows: Sequence[FigureRow], places: Sequence[tuple[str, str, str, str]]) -> str:
     """Return the errors with refused answers included, if they differ."""
     every = {(r.question, r.task, r.data_set): r for r in rows if r.method == UNREFUSED}
     errors = [
@@ -303,7 +303,7 @@ def _off(errors: Sequence[tuple[str, str]]) -> str:
     return listed_words([first, *(f"{error} {words}" for words, error in others)])
 
 
-def _intervals(rows: Sequence[Row]) -> str:
+def _intervals(rows: Sequence[FigureRow]) -> str:
     held = [per_cent(row.coverage) for _, row in _rows_of(rows, FIRST)]
     if not held:
         return ""
@@ -316,7 +316,7 @@ def _intervals(rows: Sequence[Row]) -> str:
     return Text("Its 90 % intervals contained {shares} of the measurements.", shares=shares)
 
 
-def _choices(rows: Sequence[Row]) -> str:
+def _choices(rows: Sequence[FigureRow]) -> str:
     """Return the range of costs of the chosen devices and batch, over all targets."""
     costs, workloads = {}, 0
     for unit, start in REGRETS.items():
@@ -361,7 +361,7 @@ def _reached(verdicts: Sequence[Verdict]) -> str:
     )
 
 
-def _furthest(rows: Sequence[Row]) -> str:
+def _furthest(rows: Sequence[FigureRow]) -> str:
     answers = [
         r for r in rows if is_ours(r) and r.points and not is_regret(r) and r.data_set != MEAN
     ]

@@ -30,7 +30,7 @@ class Setting:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Choice:
+class ConstantChoice:
     """The setting that the other data sets choose if one is left out."""
 
     use: str
@@ -42,7 +42,7 @@ class Choice:
 
 def chosen(
     use: str, settings: Sequence[Setting], scores: Floats, names: Sequence[str], ships: str
-) -> list[Choice]:
+) -> list[ConstantChoice]:
     """Return the choice of all data sets, and the choice without each.
 
     Args:
@@ -53,7 +53,7 @@ def chosen(
         ships: the setting of the product, in words.
     """
     return [
-        Choice(
+        ConstantChoice(
             use=use, left_out=name, chosen=settings[i].words, ships=ships, values=settings[i].values
         )
         for name, i in _left_out(scores, names).items()

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Final
 
-from backtest.choose.choice import Choice
+from backtest.choose.choice import ConstantChoice
 from backtest.questions.source_table import Origin
 from planner.core import shipped_rows, shipped_text
 
@@ -96,7 +96,7 @@ CHOSEN_AGAIN: Final = tuple(
 )
 
 
-def constants_page(choices: Sequence[Choice], origin: Origin) -> str:
+def constants_page(choices: Sequence[ConstantChoice], origin: Origin) -> str:
     """Return the page; texts about the public data appear only if all of it was read."""
     introduction = [text.format(folder=origin.folder) for text in INTRODUCTION]
     parts = ["# Constants", "", *_paragraphs(introduction)]
@@ -122,7 +122,7 @@ def constants_page(choices: Sequence[Choice], origin: Origin) -> str:
     return "\n".join(parts) + "\n"
 
 
-def _without(constant: Constant, choices: Sequence[Choice]) -> str:
+def _without(constant: Constant, choices: Sequence[ConstantChoice]) -> str:
     """Return the range of values that the others choose; "" if not chosen here."""
     name = constant.name.removeprefix("planner.")
     values = sorted({choice.values[name] for choice in choices if name in choice.values})

@@ -12,7 +12,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from backtest.choose.choice import Choice, Setting, chosen, interval_score, mean_over
+from backtest.choose.choice import ConstantChoice, Setting, chosen, interval_score, mean_over
 from backtest.data.cases import TASKS, Cases, CurveSets, Ints, Read, cases_of
 from backtest.questions.batch import CHECKS, may_answer, step_time_curves
 from backtest.questions.figure import curve_weights
@@ -53,7 +53,7 @@ WIDTHS: Final = (0.0, 0.25, 0.5)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Question:
+class _CorrectionQuestion:
     """One task of one data set."""
 
     data_set: str
@@ -74,30 +74,30 @@ class _Question:
         return answered, curve_weights(self.cases.hidden_curve[answered])
 
 
-def correction_choices(read: Read) -> list[Choice]:
+def correction_choices(read: Read) -> list[ConstantChoice]:
     """Return rule, reach and sizes of the correction, without each data set."""
     sets = {n: c for n, c in step_time_curves(read).items() if n not in CHECKS}
     near, all_of = _questions(sets, (INSIDE, TWICE)), _questions(sets, (INSIDE, TWICE, FAR))
     return _rules(near) + _reaches(all_of) + _sizes(near) + _above(_questions(sets, (TWICE, FAR)))
 
 
-def _questions(sets: CurveSets, tasks: Sequence[str]) -> list[_Question]:
+def _questions(sets: CurveSets, tasks: Sequence[str]) -> list[_CorrectionQuestion]:
     cut = ((name, cases_of(curves, TASKS[t])) for name, curves in sets.items() for t in tasks)
     return [
-        _Question(data_set=name, cases=cases)
+        _CorrectionQuestion(data_set=name, cases=cases)
         for name, cases in cut
         if cases.hidden_batch.size and may_answer(cases).any()
     ]
 
 
-def _rules(questions: Sequence[_Question]) -> list[Choice]:
+def _rules(questions: Sequence[_CorrectionQuestion]) -> list[ConstantChoice]:
     errors = np.array([_rule_errors(q) for q in questions]).T
     settings = [Setting(words=rule) for rule in RULES]
     use = f"when a line of {LEAST} or more batch sizes is corrected"
     return chosen(use, settings, errors, [q.data_set for q in questions], ALWAYS)
 
 
-def _rule_errors(question: _Question) -> list[float]:
+def _rule_errors(question: _CorrectionQuestion) -> list[float]:
     cases = question.cases
     fit = fit_corrected(cases.shown_case, cases.shown_batch, cases.shown_value)
     lines = fit.lines.of(cases.hidden_case)
@@ -137,7 +137,7 @@ def _others(case: Ints) -> tuple[Ints, Ints]:
     return point[point != other], other[point != other]
 
 
-def _reaches(questions: Sequence[_Question]) -> list[Choice]:
+def _reaches(questions: Sequence[_CorrectionQuestion]) -> list[ConstantChoice]:
     fits = [
         fit_corrected(q.cases.shown_case, q.cases.shown_batch, q.cases.shown_value)
         for q in questions
@@ -154,7 +154,7 @@ def _reaches(questions: Sequence[_Question]) -> list[Choice]:
     return chosen("how far a correction reaches", settings, np.array(errors), names, REACHES[GONE])
 
 
-def _sizes(questions: Sequence[_Question]) -> list[Choice]:
+def _sizes(questions: Sequence[_CorrectionQuestion]) -> list[ConstantChoice]:
     grid = itertools.product(AMPLITUDES, LENGTHS, NUGGETS, DOFS)
     processes = [Process(amplitude=a, length=c, nugget=n, dof=d) for a, c, n, d in grid]
     scores = np.array([[_size_score(q, process) for q in questions] for process in processes])
@@ -163,7 +163,7 @@ def _sizes(questions: Sequence[_Question]) -> list[Choice]:
     return chosen("sizes of the correction", settings, scores, names, _words(STEP_TIMES))
 
 
-def _above(questions: Sequence[_Question]) -> list[Choice]:
+def _above(questions: Sequence[_CorrectionQuestion]) -> list[ConstantChoice]:
     """Return choices of bend (mean error) and width (interval score) above the range."""
     names = [q.data_set for q in questions]
     errors = np.array([[_bend_error(q, bend) for q in questions] for bend in BENDS])
@@ -174,13 +174,13 @@ def _above(questions: Sequence[_Question]) -> list[Choice]:
     return bends + chosen("wider above the range", settings, scores, names, f"{WIDER:g}")
 
 
-def _bend_error(question: _Question, bend: float) -> float:
+def _bend_error(question: _CorrectionQuestion, bend: float) -> float:
     cases, process = question.cases, Process(bend=bend)
     fit = fit_corrected(cases.shown_case, cases.shown_batch, cases.shown_value, process)
     return question.error(predict_corrected(fit, cases.hidden_case, cases.hidden_batch)[0])
 
 
-def _size_score(question: _Question, process: Process) -> float:
+def _size_score(question: _CorrectionQuestion, process: Process) -> float:
     cases = question.cases
     fit = fit_corrected(cases.shown_case, cases.shown_batch, cases.shown_value, process)
     _, low, high = predict_corrected(fit, cases.hidden_case, cases.hidden_batch)

@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from backtest.choose.choice import Choice, Setting, chosen, interval_score
+from backtest.choose.choice import ConstantChoice, Setting, chosen, interval_score
 from backtest.data.cases import Read
 from backtest.questions.devices import (
     BANDS,
@@ -40,7 +40,7 @@ GROWTHS: Final = {"the octaves": 1.0, ROOT: 0.5, "one at any distance": 0.0}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Question:
+class _DeviceQuestion:
     """A workload of one cluster: shown and hidden runs."""
 
     data_set: str
@@ -57,10 +57,10 @@ class _Question:
         return (curve, estimate) if isinstance(estimate, Estimate) else None
 
 
-def device_choices(read: Read) -> list[Choice]:
+def device_choices(read: Read) -> list[ConstantChoice]:
     """Return choices of FADING (mean error), and of KAPPA and GROWTH_SD (interval score)."""
     questions = [
-        _Question(data_set=name, shown=shown, hidden=more)
+        _DeviceQuestion(data_set=name, shown=shown, hidden=more)
         for (name, workloads), (most, first, last) in itertools.product(
             clusters(read).items(), BANDS
         )
@@ -68,35 +68,35 @@ def device_choices(read: Read) -> list[Choice]:
         for shown, more in splits(workloads, most, (first, last))
     ]
     tables = [
-        _Question(data_set=name, shown=shown, hidden=more)
+        _DeviceQuestion(data_set=name, shown=shown, hidden=more)
         for (name, curves_in), (most, first, last) in itertools.product(TABLES.items(), TABLE_BANDS)
         for shown, more in splits(curves_in(read), most, (first, last))
     ]
     return _fadings(questions) + _kappas(questions) + _growths(tables)
 
 
-def _fadings(questions: Sequence[_Question]) -> list[Choice]:
+def _fadings(questions: Sequence[_DeviceQuestion]) -> list[ConstantChoice]:
     errors = [[_error(q, fading) for q in questions] for fading in FADINGS]
     settings = [Setting(words=f"{f:g}", values={"scaling.fit:FADING": f}) for f in FADINGS]
     names = [q.data_set for q in questions]
     return chosen("fading of doublings", settings, np.array(errors), names, f"{FADING:g}")
 
 
-def _error(question: _Question, fading: float) -> float:
+def _error(question: _DeviceQuestion, fading: float) -> float:
     prediction = question.predict(fading)
     if prediction is None:
         return np.nan
     return float(np.nanmean(np.abs(np.asarray(prediction[1].value) / question.hidden.step_s - 1.0)))
 
 
-def _kappas(questions: Sequence[_Question]) -> list[Choice]:
+def _kappas(questions: Sequence[_DeviceQuestion]) -> list[ConstantChoice]:
     scores = np.array([_kappa_scores(q) for q in questions]).T
     settings = [Setting(words=f"{k:g}", values={"scaling.answers:KAPPA": k}) for k in KAPPAS]
     names = [q.data_set for q in questions]
     return chosen("uncertainty per doubling of devices", settings, scores, names, f"{KAPPA:g}")
 
 
-def _kappa_scores(question: _Question) -> list[float]:
+def _kappa_scores(question: _DeviceQuestion) -> list[float]:
     """Return interval scores with the device part of the interval replaced."""
     prediction = question.predict(FADING)
     if prediction is None:
@@ -106,7 +106,7 @@ def _kappa_scores(question: _Question) -> list[float]:
     return _scores(prediction[1], changes, question.hidden.step_s)
 
 
-def _growths(questions: Sequence[_Question]) -> list[Choice]:
+def _growths(questions: Sequence[_DeviceQuestion]) -> list[ConstantChoice]:
     """Return choices of the sd of an assumed growth, and of how it widens with the octaves.
 
     Only questions about a link that was timed with one device count are scored.
@@ -127,7 +127,7 @@ def _growths(questions: Sequence[_Question]) -> list[Choice]:
     )
 
 
-def _growth_scores(question: _Question) -> list[float]:
+def _growth_scores(question: _DeviceQuestion) -> list[float]:
     """Return interval scores with the part of an assumed growth replaced; NaN without one."""
     nothing = [np.nan] * (len(GROWTHS) * len(GROWTH_SDS))
     prediction = question.predict(FADING)

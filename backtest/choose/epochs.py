@@ -14,7 +14,7 @@ from typing import Final
 
 import numpy as np
 
-from backtest.choose.choice import Choice, Setting, chosen
+from backtest.choose.choice import ConstantChoice, Setting, chosen
 from backtest.data.cases import Read
 from backtest.questions.epochs import EPOCHS_SEEN, RunEpochs, beside, groups_of_runs
 from planner.core import LEVEL, Floats
@@ -34,7 +34,7 @@ PriorOf = Callable[[Scatter], EpochPrior]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Question:
+class _EpochQuestion:
     """Known epochs of runs of one data set, the number of later ones and their time [s]."""
 
     data_set: str
@@ -58,7 +58,7 @@ class _Question:
         return float(np.mean((2.0 * half + 2.0 / (1.0 - LEVEL) * missed) / self.total_s))
 
 
-def epoch_choices(read: Read) -> list[Choice]:
+def epoch_choices(read: Read) -> list[ConstantChoice]:
     """Return the chosen prior of epochs, and how long a pace wanders."""
     cut = itertools.product(groups_of_runs(read).items(), EPOCHS_SEEN)
     candidates = (_question(name, runs, k) for (name, runs), k in cut)
@@ -66,7 +66,7 @@ def epoch_choices(read: Read) -> list[Choice]:
     return _priors(questions) + _wandering(questions) + _pooling(questions)
 
 
-def _question(data_set: str, runs: Sequence[RunEpochs], k: int) -> _Question | None:
+def _question(data_set: str, runs: Sequence[RunEpochs], k: int) -> _EpochQuestion | None:
     """Return the question of one data set; None if no run is long and steady enough."""
     both = zip(runs, beside(runs), strict=True)
     pairs = [(r, s) for r, s in both if r.epoch_s.size > k and steadiness(r.epoch_s[:k]).steady]
@@ -75,7 +75,7 @@ def _question(data_set: str, runs: Sequence[RunEpochs], k: int) -> _Question | N
     kept = [i for i, epochs in enumerate(later) if epochs.variation <= MAX_CV]
     if not kept:
         return None
-    return _Question(
+    return _EpochQuestion(
         data_set=data_set,
         later=tuple(later[i] for i in kept),
         beside=tuple(pairs[i][1] for i in kept),
@@ -89,14 +89,14 @@ def _later(epoch_s: Floats) -> LaterEpochs:
     return LaterEpochs(count=epoch_s.size, mean_s=float(epoch_s.mean()), sd_s=float(epoch_s.std()))
 
 
-def _priors(questions: Sequence[_Question]) -> list[Choice]:
+def _priors(questions: Sequence[_EpochQuestion]) -> list[ConstantChoice]:
     grid = itertools.product(DOFS, SDS, CORRELATIONS, DRIFTS)
     priors = [EpochPrior(dof=n, sd=s, correlation=r, drift=d) for n, s, r, d in grid]
     settings = [Setting(words=_words(p), values=_values(p)) for p in priors]
     return _choices("epochs", questions, list(map(_always, priors)), settings, _words(EPOCHS))
 
 
-def _wandering(questions: Sequence[_Question]) -> list[Choice]:
+def _wandering(questions: Sequence[_EpochQuestion]) -> list[ConstantChoice]:
     priors = [EpochPrior(settled=epochs) for epochs in SETTLING]
     settings = [
         Setting(words=_until(p.settled), values={"runs.later_epochs:SETTLED": p.settled})
@@ -106,7 +106,7 @@ def _wandering(questions: Sequence[_Question]) -> list[Choice]:
     return _choices("drift of epochs", questions, prior_functions, settings, _until(SETTLED))
 
 
-def _pooling(questions: Sequence[_Question]) -> list[Choice]:
+def _pooling(questions: Sequence[_EpochQuestion]) -> list[ConstantChoice]:
     grid = [(sd, lasts) for sd in SETS_SDS for lasts in (True, False) if sd or lasts]
     priors = [partial(Scatter.prior, sets_sd=sd, lasts=lasts) for sd, lasts in grid]
     settings = [
@@ -123,11 +123,11 @@ def _always(prior: EpochPrior) -> PriorOf:
 
 def _choices(
     use: str,
-    questions: Sequence[_Question],
+    questions: Sequence[_EpochQuestion],
     priors: Sequence[PriorOf],
     settings: Sequence[Setting],
     ships: str,
-) -> list[Choice]:
+) -> list[ConstantChoice]:
     scores = np.array([[q.score(prior) for q in questions] for prior in priors])
     return chosen(use, settings, scores, [q.data_set for q in questions], ships)
 

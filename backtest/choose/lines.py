@@ -14,7 +14,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from backtest.choose.choice import Choice, Setting, chosen, interval_score, mean_over
+from backtest.choose.choice import ConstantChoice, Setting, chosen, interval_score, mean_over
 from backtest.data.cases import TASKS, Cases, CurveSets, MeasuredCurve, Read, cases_of
 from backtest.questions.batch import CHECKS, may_answer, step_time_curves
 from backtest.questions.convergence import convergence_curves, powers
@@ -35,7 +35,7 @@ May = Callable[[Cases], NDArray[np.bool_]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Question:
+class _LineQuestion:
     """Points that the product answers in one task of one data set, with their lines."""
 
     data_set: str
@@ -45,7 +45,7 @@ class _Question:
     weight: Floats
 
 
-def prior_choices(read: Read) -> list[Choice]:
+def prior_choices(read: Read) -> list[ConstantChoice]:
     """Return the chosen priors of step times and of samples to target."""
     batch = {n: c for n, c in step_time_curves(read).items() if n not in CHECKS}
     names = ("fits.lines:SD0", "fits.lines:NU0", "fits.lines:KAPPA")
@@ -59,7 +59,9 @@ def prior_choices(read: Read) -> list[Choice]:
     return of_times + _choices("samples to target", questions, PRIOR, names)
 
 
-def _choices(use: str, questions: list[_Question], ships: Prior, names: Names) -> list[Choice]:
+def _choices(
+    use: str, questions: list[_LineQuestion], ships: Prior, names: Names
+) -> list[ConstantChoice]:
     grid = itertools.product(SDS, DOFS, SDS_PER_OCTAVE)
     priors = [Prior(sd=sd, dof=dof, sd_per_octave=far) for sd, dof, far in grid]
     scores = np.array([[_score(q, prior) for q in questions] for prior in priors])
@@ -67,13 +69,13 @@ def _choices(use: str, questions: list[_Question], ships: Prior, names: Names) -
     return chosen(use, settings, scores, [q.data_set for q in questions], _words(ships))
 
 
-def _questions(sets: CurveSets, may: May) -> list[_Question]:
+def _questions(sets: CurveSets, may: May) -> list[_LineQuestion]:
     questions = []
     for (name, curves), splits in itertools.product(sets.items(), TASKS.values()):
         cases = cases_of(curves, splits)
         if cases.hidden_batch.size and (answered := may(cases)).any():
             questions.append(
-                _Question(
+                _LineQuestion(
                     data_set=name,
                     lines=lines_of(cases).of(cases.hidden_case[answered]),
                     batch=cases.hidden_batch[answered],
@@ -84,7 +86,7 @@ def _questions(sets: CurveSets, may: May) -> list[_Question]:
     return questions
 
 
-def _score(question: _Question, prior: Prior) -> float:
+def _score(question: _LineQuestion, prior: Prior) -> float:
     lines = replace(question.lines, prior=prior)
     _, low, high = predict_lines(lines, question.batch)
     return mean_over(interval_score(low, high, question.truth), question.weight)
@@ -102,7 +104,7 @@ SHARPNESS: Final = (0.8, 1.0, 1.1, 1.25, 1.4, 1.5, 1.75, 2.0)
 THREE_BATCHES: Final = "3 batches (ends, middle), the rest"
 
 
-def form_choices(read: Read) -> list[Choice]:
+def form_choices(read: Read) -> list[ConstantChoice]:
     """Return the chosen sharpness of the corner, for three batches and over all tasks."""
     sets = convergence_curves(read)
     return [
@@ -114,7 +116,7 @@ def form_choices(read: Read) -> list[Choice]:
 
 def _corners(
     use: str, sets: dict[str, list[MeasuredCurve]], tasks: tuple[str, ...]
-) -> list[Choice]:
+) -> list[ConstantChoice]:
     pairs = [(name, task) for name in sets for task in tasks if _has_hidden(sets[name], task)]
     errors = [[_corner_error(sets[name], task, a) for name, task in pairs] for a in SHARPNESS]
     settings = [Setting(words=f"a = {a:g}") for a in SHARPNESS]

@@ -23,7 +23,7 @@ from backtest.accuracy.public_data import (
     write_accuracy,
     write_seconds,
 )
-from backtest.choose.choice import Choice
+from backtest.choose.choice import ConstantChoice
 from backtest.choose.chosen import choices
 from backtest.choose.constants import constants_page
 from backtest.commands.published import (
@@ -49,7 +49,7 @@ from backtest.published.what_if import (
     split_cases,
     split_scores,
 )
-from backtest.questions.figure import Row, Watch
+from backtest.questions.figure import FigureRow, Watch
 from backtest.questions.own import has_result_sets, own_rows, result_sets
 from backtest.questions.source_table import Origin, origin_of
 from backtest.questions.what_if import limit_checks, what_if_checks
@@ -110,8 +110,8 @@ class _Results:
     files of public data, which is not an error.
     """
 
-    rows: list[Row]
-    choices: list[Choice]
+    rows: list[FigureRow]
+    choices: list[ConstantChoice]
     origin: Origin
     skipped: list[Skipped]
     refused: list[str]
@@ -212,8 +212,8 @@ def _answer(folder: Path, watch: Stopwatch) -> _Results:
     )  # fmt: skip
 
 
-def _rows(read: PublicTables, watch: Watch) -> tuple[list[Row], list[str]]:
-    rows: list[Row] = []
+def _rows(read: PublicTables, watch: Watch) -> tuple[list[FigureRow], list[str]]:
+    rows: list[FigureRow] = []
     failed: list[str] = []
     for question, answer in QUESTIONS.items():
         question_rows, problem = _tried(question, partial(answer, read, watch))

@@ -4,7 +4,7 @@ A question has the inputs of Compare: parameters, length or image size, precisio
 accelerator and count; never a speed or a utilisation of the row. The answer is that of Compare
 itself (`planner.job._times`, and its joint draws for pairs). Errors are of the time.
 
-`Answer` is a number with its truth, `Pair` a choice between two accelerators. Errors are
+`DescribedAnswer` is a number with its truth, `RowPair` a choice between two accelerators. Errors are
 |predicted/measured - 1| and every question counts the same.
 
 Model cards state device-hours of whole jobs. The question has the network, the tokens (or epochs
@@ -24,7 +24,7 @@ import numpy as np
 
 from planner.catalog import PRECISIONS, Accelerator, Catalog
 from planner.compare import better, compare
-from planner.compare.comparison import Limits, Question
+from planner.compare.comparison import CompareQuestion, Limits
 from planner.compare.evaluation import DECIDED
 from planner.core import HOUR_S, Estimate, Refusal, cell
 from planner.fits import log_half_widths
@@ -54,7 +54,7 @@ from planner.published import (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class DescribedAnswer:
     """A question with its truth and the product's interval; NaN for a refusal.
 
     `source` is the table, `name` the row or series in words, `why` the reason of a refusal.
@@ -90,7 +90,7 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pair:
+class RowPair:
     """Which of two accelerators is faster: `decided` by the product, and `right` if so."""
 
     source: str
@@ -124,18 +124,18 @@ class PairScore:
 
 def answer_of(
     of: tuple[str, str], truth: float, estimate: Estimate | Refusal, *, inverse: bool = False
-) -> Answer:
+) -> DescribedAnswer:
     """Return the answer for a source and name; `inverse` turns a speed into a time."""
     source, name = of
     if isinstance(estimate, Refusal):
-        return Answer(source=source, name=name, truth=truth, why=estimate.reason)
+        return DescribedAnswer(source=source, name=name, truth=truth, why=estimate.reason)
     value, low, high = estimate.ends
     if inverse:
         value, low, high = 1.0 / value, 1.0 / high, 1.0 / low
-    return Answer(source=source, name=name, truth=truth, value=value, low=low, high=high)
+    return DescribedAnswer(source=source, name=name, truth=truth, value=value, low=low, high=high)
 
 
-def scored(answers: Sequence[Answer]) -> Score:
+def scored(answers: Sequence[DescribedAnswer]) -> Score:
     """Return the figures of a task; every question counts the same."""
     answered = [answer for answer in answers if answer.answered]
     if not answered:
@@ -151,7 +151,7 @@ def scored(answers: Sequence[Answer]) -> Score:
     )
 
 
-def pairs_scored(pairs: Sequence[Pair]) -> PairScore:
+def pairs_scored(pairs: Sequence[RowPair]) -> PairScore:
     """Return how many pairs were decided, and how many correctly."""
     return PairScore(
         asked=len(pairs),
@@ -190,12 +190,12 @@ def questions(rows: Sequence[PublishedRow], catalog: Catalog) -> list[Configurat
     return configurations(rows, catalog)[0]
 
 
-def described(runs: Sequence[Configuration], kept: Kept) -> list[Answer]:
+def described(runs: Sequence[Configuration], kept: Kept) -> list[DescribedAnswer]:
     """Return the seconds per sample on all devices, each predicted by Compare."""
     return [_described(run) for run in runs if kept(run)]
 
 
-def _described(run: Configuration) -> Answer:
+def _described(run: Configuration) -> DescribedAnswer:
     job = job_of(run)
     if isinstance(job, Refusal):
         return answer_of((run.source, _name(run)), 1.0 / run.samples_per_s, job)
@@ -262,7 +262,7 @@ def _name(run: Configuration) -> str:
 # -- pairs -------------------------------------------------------------------------------------
 
 
-def pairs(runs: Sequence[Configuration]) -> list[Pair]:
+def pairs(runs: Sequence[Configuration]) -> list[RowPair]:
     """Return every pair of accelerators that one source timed with one workload and count.
 
     Batch and precision may differ, as they do in practice. Of several runs on an accelerator the
@@ -278,29 +278,29 @@ def pairs(runs: Sequence[Configuration]) -> list[Pair]:
     return [pair for alike in groups.values() for pair in _of_group(list(alike.values()))]
 
 
-def _of_group(alike: Sequence[Configuration]) -> Iterator[Pair]:
+def _of_group(alike: Sequence[Configuration]) -> Iterator[RowPair]:
     for first, second in combinations(alike, 2):
         if first.samples_per_s != second.samples_per_s:
             yield _pair(first, second)
 
 
-def _pair(first: Configuration, second: Configuration) -> Pair:
+def _pair(first: Configuration, second: Configuration) -> RowPair:
     """Return whether Compare ranks one before the other, and whether that is correct."""
     name = f"{_name(first)} or {second.precision}, {second.accelerator.name}"
     job = job_of(first)
     other = job_of(second)
     if isinstance(job, Refusal) or isinstance(other, Refusal):
-        return Pair(source=first.source, name=name, answered=False)
+        return RowPair(source=first.source, name=name, answered=False)
     rows = [
-        compare(Question(job=of, goal=ONE_EPOCH, limits=FASTEST), [_candidate(run)]).rows[0]
+        compare(CompareQuestion(job=of, goal=ONE_EPOCH, limits=FASTEST), [_candidate(run)]).rows[0]
         for of, run in ((job, first), (other, second))
     ]
     if any(isinstance(row.time, Refusal) for row in rows):
-        return Pair(source=first.source, name=name, answered=False)
+        return RowPair(source=first.source, name=name, answered=False)
     probability = better(rows[0], rows[1], FASTEST)
     decided = max(probability, 1.0 - probability) >= DECIDED
     right = (probability > 0.5) is (first.samples_per_s > second.samples_per_s)
-    return Pair(
+    return RowPair(
         source=first.source, name=name, answered=True, decided=decided, right=decided and right
     )
 
@@ -401,7 +401,7 @@ def whole_jobs(rows: Sequence[PublishedRow], catalog: Catalog) -> list[WholeJob]
     return [job for job in jobs if job is not None]
 
 
-def device_hours(jobs: Sequence[WholeJob]) -> list[Answer]:
+def device_hours(jobs: Sequence[WholeJob]) -> list[DescribedAnswer]:
     """Return the device-hours of each job, predicted by Compare."""
     return [answer_of((job.source, job.name), job.device_hours, _estimate(job)) for job in jobs]
 

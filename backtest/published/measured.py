@@ -19,7 +19,7 @@ from typing import Final
 import numpy as np
 
 from backtest.data.cases import TASKS, MeasuredCurve, cases_of, curves_of
-from backtest.published.described import Answer, answer_of
+from backtest.published.described import DescribedAnswer, answer_of
 from backtest.questions.batch import may_answer
 from backtest.questions.devices import Runs
 from backtest.questions.methods import corrected_line
@@ -48,7 +48,7 @@ _PER_PARAMETER: Final = 6.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Series:
+class MeasuredSeries:
     """Runs of one workload over device counts; rows of one `benchmark` are left out together."""
 
     name: str
@@ -58,7 +58,7 @@ class Series:
     runs: Runs
 
 
-def series_of(rows: Sequence[PublishedRow], counts: int = 3) -> list[Series]:
+def series_of(rows: Sequence[PublishedRow], counts: int = 3) -> list[MeasuredSeries]:
     """Return the series with at least `counts` different device counts, in the order of the rows.
 
     Rows without a speed or a device count are skipped. So are MLPerf's open division, whose rules
@@ -73,7 +73,7 @@ def series_of(rows: Sequence[PublishedRow], counts: int = 3) -> list[Series]:
     return [series for series in made if np.unique(series.runs.devices).size >= counts]
 
 
-def _series(key: tuple[str, ...], members: Sequence[tuple[PublishedRow, float]]) -> Series:
+def _series(key: tuple[str, ...], members: Sequence[tuple[PublishedRow, float]]) -> MeasuredSeries:
     """Return one series of median repeats; rows without a batch count only if none has one."""
     batched = [(row, speed, b) for row, speed in members if (b := _batch(row))]
     usable = batched or [(row, speed, 1.0) for row, speed in members]
@@ -85,7 +85,7 @@ def _series(key: tuple[str, ...], members: Sequence[tuple[PublishedRow, float]])
     devices, nodes, batch = np.array(sorted(places)).T
     step_s = np.array([float(np.median(places[place])) for place in sorted(places)])
     first = members[0][0]
-    return Series(
+    return MeasuredSeries(
         name=_words(key),
         source=source_of(first),
         benchmark=_benchmark(first),
@@ -246,12 +246,12 @@ LEFT_OUT: Final = "one batch left out between others"
 TWICE: Final = "twice the largest"
 
 
-def device_scaling(rows: Sequence[PublishedRow]) -> list[Answer]:
+def device_scaling(rows: Sequence[PublishedRow]) -> list[DescribedAnswer]:
     """Return step times [s] on the larger half of each series' counts, from the smaller half."""
     return [answer for series in series_of(rows) for answer in _of_series(series)]
 
 
-def _of_series(series: Series) -> Iterator[Answer]:
+def _of_series(series: MeasuredSeries) -> Iterator[DescribedAnswer]:
     """Yield the answers of one series; the middle of an odd number of counts is shown."""
     runs = series.runs
     counts = np.unique(runs.devices)
@@ -269,17 +269,17 @@ def _of_series(series: Series) -> Iterator[Answer]:
         yield answer_of((series.source, name), float(step_s), estimate)
 
 
-def batch_left_out(rows: Sequence[PublishedRow]) -> list[Answer]:
+def batch_left_out(rows: Sequence[PublishedRow]) -> list[DescribedAnswer]:
     """Return the speeds at each batch between others, from all others of its curve [samples/s]."""
     return _of_curves(rows, LEFT_OUT)
 
 
-def batch_twice(rows: Sequence[PublishedRow]) -> list[Answer]:
+def batch_twice(rows: Sequence[PublishedRow]) -> list[DescribedAnswer]:
     """Return the speeds at the largest batch from those at most half of it [samples/s]."""
     return _of_curves(rows, TWICE)
 
 
-def _of_curves(rows: Sequence[PublishedRow], task: str) -> list[Answer]:
+def _of_curves(rows: Sequence[PublishedRow], task: str) -> list[DescribedAnswer]:
     answers = []
     for source, curves in batch_curves(rows).items():
         cases = cases_of(curves, TASKS[task])
@@ -290,13 +290,17 @@ def _of_curves(rows: Sequence[PublishedRow], task: str) -> list[Answer]:
             name = f"{curves[int(cases.hidden_curve[i])].name}, batch {batch:g}"
             truth = batch / float(cases.hidden_value[i])
             if not answered[i]:
-                answers.append(Answer(source=source, name=name, truth=truth, why=SCATTERED))
+                answers.append(
+                    DescribedAnswer(source=source, name=name, truth=truth, why=SCATTERED)
+                )
                 continue
             value, low, high = (
                 batch / float(part[i])
                 for part in (prediction.value, prediction.high, prediction.low)
             )
             answers.append(
-                Answer(source=source, name=name, truth=truth, value=value, low=low, high=high)
+                DescribedAnswer(
+                    source=source, name=name, truth=truth, value=value, low=low, high=high
+                )
             )
     return answers

@@ -17,7 +17,7 @@ from typing import Final
 
 import numpy as np
 
-from backtest.published.described import OPERATIONS, Answer
+from backtest.published.described import OPERATIONS, DescribedAnswer
 from planner.job import Hardware, Job, fit_of
 from planner.networks import STAGES, Stage, Training, activations_of, state_of
 from planner.published import Configuration, NamedWorkload, PublishedRow, workload_of
@@ -79,10 +79,10 @@ def memory_cases(rows: Iterable[PublishedRow]) -> list[MemoryCase]:
     return cases
 
 
-def memory_answers(rows: Iterable[PublishedRow]) -> list[Answer]:
+def memory_answers(rows: Iterable[PublishedRow]) -> list[DescribedAnswer]:
     """Return the published memories as questions of the back-test, with intervals."""
     return [
-        Answer(
+        DescribedAnswer(
             source=c.source,
             name=c.model,
             truth=c.stated_bytes,
@@ -94,7 +94,7 @@ def memory_answers(rows: Iterable[PublishedRow]) -> list[Answer]:
     ]
 
 
-def fit_answers(configurations: Iterable[Configuration]) -> list[Answer]:
+def fit_answers(configurations: Iterable[Configuration]) -> list[DescribedAnswer]:
     """Return whether each configuration that ran is estimated to fit; a refusal is false.
 
     Rows without an accelerator count say nothing of the memory they had.
@@ -105,7 +105,7 @@ def fit_answers(configurations: Iterable[Configuration]) -> list[Answer]:
         value = math.nan if fit.fits is False else 1.0
         name = f"{run.model}, {run.devices} x {run.accelerator.name}"
         answers.append(
-            Answer(source=run.source, name=name, truth=1.0, value=value, low=1.0, high=1.0,
+            DescribedAnswer(source=run.source, name=name, truth=1.0, value=value, low=1.0, high=1.0,
                    why=fit.sentence)
         )  # fmt: skip
     return answers

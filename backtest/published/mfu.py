@@ -27,9 +27,9 @@ from typing import Final, Literal, NamedTuple
 import numpy as np
 
 from backtest.published.described import (
-    Answer,
+    DescribedAnswer,
     KnownJob,
-    Pair,
+    RowPair,
     known_jobs,
     pairs_scored,
     scored,
@@ -52,7 +52,7 @@ from planner.mfu import (
     Domain,
     Fit,
     Fitted,
-    Question,
+    MfuQuestion,
     chip_of,
     fitted,
     gain_of,
@@ -183,11 +183,11 @@ class Hidden:
     sd: float
 
     @property
-    def answer(self) -> Answer:
+    def answer(self) -> DescribedAnswer:
         """Time of a unit of work relative to the truth, as the back-test scores it."""
         ratio = math.exp(self.truth - self.value)
         far = math.exp(FAR * self.sd)
-        return Answer(
+        return DescribedAnswer(
             source=self.row.source,
             name=f"{self.row.model}, {self.row.devices} x {self.row.accelerator.name}",
             truth=1.0,
@@ -197,9 +197,9 @@ class Hidden:
         )
 
 
-def question_of(run: Configuration) -> Question:
+def question_of(run: Configuration) -> MfuQuestion:
     """Return a published row as a question, without its speed."""
-    return Question(
+    return MfuQuestion(
         family=run.family,
         accelerator=run.accelerator,
         flops_per_sample=run.train_flops_per_sample,
@@ -556,7 +556,7 @@ def _steps(study: Study) -> list[str]:
     return lines
 
 
-def ranked_pairs(predictions: Sequence[Hidden], fit: Fit) -> list[Pair]:
+def ranked_pairs(predictions: Sequence[Hidden], fit: Fit) -> list[RowPair]:
     """Return pairs of accelerators in one source with unequal speeds, ranked by the predictions."""
     pairs = []
     for a, b, kind in pairs_of(predictions):
@@ -567,7 +567,7 @@ def ranked_pairs(predictions: Sequence[Hidden], fit: Fit) -> list[Pair]:
         right = decided and (predicted > 0.0) is (true > 0.0)
         name = f"{a.row.model}, {a.row.accelerator.name} or {b.row.accelerator.name}"
         pairs.append(
-            Pair(source=a.row.source, name=name, answered=True, decided=decided, right=right)
+            RowPair(source=a.row.source, name=name, answered=True, decided=decided, right=right)
         )
     return pairs
 
@@ -629,7 +629,7 @@ class MfuPoint(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Chosen:
+class ChosenConstants:
     """A constant with its shipped value, the choice of all tables, and those without a source."""
 
     name: str
@@ -641,7 +641,7 @@ class Chosen:
 
 def chosen_constants(
     rows: Sequence[PublishedRow], catalog: Catalog, usable: Sequence[Configuration], study: Study
-) -> list[Chosen]:
+) -> list[ChosenConstants]:
     """Return the choice of every constant that the tables have data for."""
     linked = _linked(usable)
     repeats = _repeats(rows, catalog)
@@ -674,13 +674,13 @@ def _shipped(name: str) -> float:
 
 def _chosen(
     name: str, points: Sequence[MfuPoint], choose: Callable[[Sequence[MfuPoint]], float]
-) -> Chosen | None:
+) -> ChosenConstants | None:
     if not points:
         return None
     sources = sorted({point.source for point in points})
     parts = [[p for p in points if p.source != source] for source in sources]
     without = tuple(choose(part) for part in parts if part)
-    return Chosen(
+    return ChosenConstants(
         name=name, ships=_shipped(name), chosen=choose(points), without=without, points=len(points)
     )
 
@@ -750,7 +750,7 @@ def _count_sd(points: Sequence[MfuPoint]) -> float:
     )
 
 
-def _wider(study: Study) -> Chosen | None:
+def _wider(study: Study) -> ChosenConstants | None:
     """Return the factor with which 90 % of the rows are covered after a timed step."""
     by_factor: dict[float, list[MfuPoint]] = {}
     for factor in np.arange(1.0, 2.0, GRID):
@@ -774,7 +774,7 @@ def _wider(study: Study) -> Chosen | None:
     sources = sorted({point.source for point in points})
     name = "mfu._model.WIDER"
     without = tuple(choose(source) for source in sources if len(sources) > 1)
-    return Chosen(
+    return ChosenConstants(
         name=name, ships=_shipped(name), chosen=choose(""), without=without, points=len(points)
     )
 
@@ -818,7 +818,7 @@ def _job_sd(points: Sequence[MfuPoint]) -> float:
     )
 
 
-def chosen_lines(constants: Sequence[Chosen]) -> list[str]:
+def chosen_lines(constants: Sequence[ChosenConstants]) -> list[str]:
     """Return the section of docs/efficiency.md about these constants."""
     return [
         "## Constants and what the tables would choose",

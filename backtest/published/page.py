@@ -18,10 +18,10 @@ from typing import Any, Final
 
 from backtest.published import described
 from backtest.published.described import (
-    Answer,
+    DescribedAnswer,
     KnownJob,
-    Pair,
     PairScore,
+    RowPair,
     Score,
     device_hours,
     pairs_scored,
@@ -54,7 +54,7 @@ LEFT_OUT: Final[Mapping[Way, str]] = {way: words.replace(" ", "_") for way, word
 """First words of the tasks whose rows the fit has not seen, by what is left out of it."""
 KINDS: Final[Mapping[str, str]] = {task.removeprefix("described_"): task for task in DESCRIBED}
 """Last words of these tasks, with the task of the same configurations that the fit has seen."""
-MEASURED: Final[Mapping[str, Callable[[Sequence[PublishedRow]], list[Answer]]]] = {
+MEASURED: Final[Mapping[str, Callable[[Sequence[PublishedRow]], list[DescribedAnswer]]]] = {
     "device_scaling": device_scaling,
     "batch_left_out": batch_left_out,
     "batch_twice": batch_twice,
@@ -70,9 +70,9 @@ class TaskAnswers:
     `unseen_pairs` are ranked by fits that have not seen their rows, by task.
     """
 
-    answers: Mapping[str, Sequence[Answer]]
-    pairs: Sequence[Pair]
-    unseen_pairs: Mapping[str, Sequence[Pair]] = field(default_factory=dict)
+    answers: Mapping[str, Sequence[DescribedAnswer]]
+    pairs: Sequence[RowPair]
+    unseen_pairs: Mapping[str, Sequence[RowPair]] = field(default_factory=dict)
     failed: Sequence[str] = ()
 
     def scores(self) -> dict[str, Score | PairScore]:
@@ -95,7 +95,7 @@ def tasks_of(
     """
     failed: list[str] = []
 
-    def tried(task: str, answer: Callable[[], list[Answer]]) -> list[Answer]:
+    def tried(task: str, answer: Callable[[], list[DescribedAnswer]]) -> list[DescribedAnswer]:
         try:
             return answer()
         except Exception as problem:  # noqa: BLE001 - one failed task must not stop the others
@@ -103,7 +103,7 @@ def tasks_of(
             return []
 
     runs: list[Configuration] = []
-    pairs: list[Pair] = []
+    pairs: list[RowPair] = []
     try:
         runs = described.questions(rows, catalog)
         pairs = described.pairs(runs)
@@ -123,7 +123,7 @@ def tasks_of(
     answers["memory_fits"] = tried("memory_fits", lambda: fit_answers(runs))
     for task, measured in MEASURED.items():
         answers[task] = tried(task, lambda measured=measured: measured(rows))  # type: ignore[misc]
-    unseen_pairs: dict[str, list[Pair]] = {}
+    unseen_pairs: dict[str, list[RowPair]] = {}
     for way, start in LEFT_OUT.items():
         hidden: list[Hidden] = []
         try:
@@ -147,7 +147,7 @@ def _hidden(
     return [hidden for of in predictions for hidden in of if hidden.row.place in places]
 
 
-def _ranked(hidden: Sequence[Hidden]) -> list[Pair]:
+def _ranked(hidden: Sequence[Hidden]) -> list[RowPair]:
     return [
         pair
         for domain, fit in shipped().items()
@@ -480,7 +480,7 @@ def _worst(tasks: TaskAnswers, task: str) -> list[dict[str, Any]]:
     ]
 
 
-def _factor(answer: Answer) -> float:
+def _factor(answer: DescribedAnswer) -> float:
     return max(answer.value / answer.truth, answer.truth / answer.value)
 
 

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from backtest.data.cases import TASKS, Cases, CurveSets, MeasuredCurve, Read, cases_of, curves_of
 from backtest.questions.figure import (
+    FigureRow,
     HiddenPoints,
-    Row,
     Watch,
     predictions_of,
     scored,
@@ -30,7 +30,7 @@ def curve_rows(
     methods: Mapping[str, Method],
     may_answer: Answerable,
     watch: Watch,
-) -> list[Row]:
+) -> list[FigureRow]:
     """Return the rows of all tasks for the question and data set in `of`; none for short curves."""
     question, name = of
     rows = []
@@ -56,14 +56,16 @@ CHECKS: Final = (NVIDIA, SIA_SEVERAL)
 Points = Mapping[str, list[tuple[float, float]]]
 
 
-def batch_rows(read: Read, watch: Watch = unwatched) -> list[Row]:
+def batch_rows(read: Read, watch: Watch = unwatched) -> list[FigureRow]:
     """Return the rows of every task and data set, for every method."""
     sets = step_time_curves(read)
     rows = [r for name, curves in sets.items() for r in rows_of(name, curves, watch)]
     return with_means(rows, [name for name in sets if name not in CHECKS])
 
 
-def rows_of(name: str, curves: Sequence[MeasuredCurve], watch: Watch = unwatched) -> list[Row]:
+def rows_of(
+    name: str, curves: Sequence[MeasuredCurve], watch: Watch = unwatched
+) -> list[FigureRow]:
     """Return the rows of one data set, as `curve_rows`."""
     return curve_rows((QUESTION, name), curves, OF_STEP_TIMES, may_answer, watch)
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from backtest.data.cases import Cases, MeasuredCurve, Read, curves_of
 from backtest.questions.batch import curve_rows
-from backtest.questions.figure import Prediction, Row, Watch, unwatched, with_means
+from backtest.questions.figure import FigureRow, Prediction, Watch, unwatched, with_means
 from backtest.questions.methods import (
     Method,
     answered,
@@ -58,14 +58,16 @@ METHODS: Final[Mapping[str, Method]] = {
 }
 
 
-def convergence_rows(read: Read, watch: Watch = unwatched) -> list[Row]:
+def convergence_rows(read: Read, watch: Watch = unwatched) -> list[FigureRow]:
     """Return the rows of every task and data set, for every method."""
     sets = convergence_curves(read)
     rows = [r for name, curves in sets.items() for r in rows_of(name, curves, watch)]
     return with_means(rows, list(sets))
 
 
-def rows_of(name: str, curves: Sequence[MeasuredCurve], watch: Watch = unwatched) -> list[Row]:
+def rows_of(
+    name: str, curves: Sequence[MeasuredCurve], watch: Watch = unwatched
+) -> list[FigureRow]:
     """Return the rows of one data set, as `curve_rows` in `batch`."""
     return curve_rows((QUESTION, name), curves, METHODS, may_answer, watch)
 

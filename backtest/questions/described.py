@@ -21,9 +21,9 @@ import numpy as np
 
 from backtest.data.cases import Read, TextRows
 from backtest.questions.figure import (
+    FigureRow,
     HiddenPoints,
     Prediction,
-    Row,
     Watch,
     predictions_of,
     scored,
@@ -75,7 +75,7 @@ class Together:
     alone: float
 
 
-def described_rows(read: Read, watch: Watch = unwatched) -> list[Row]:
+def described_rows(read: Read, watch: Watch = unwatched) -> list[FigureRow]:
     """Return the rows of both questions on every data set with hidden points."""
     sets = {name: speeds for name, speeds in speed_sets(read).items() if speeds}
     rows = [row for name, speeds in sets.items() for row in _of_speeds(name, speeds, watch)]
@@ -116,7 +116,7 @@ def utilisation_of(sets: Mapping[str, Sequence[MeasuredSpeed]]) -> tuple[float, 
     return float(np.exp(logs.mean())), float(logs.std())
 
 
-def _of_speeds(name: str, speeds: Sequence[MeasuredSpeed], watch: Watch) -> list[Row]:
+def _of_speeds(name: str, speeds: Sequence[MeasuredSpeed], watch: Watch) -> list[FigureRow]:
     peak = np.array([s.at_peak for s in speeds])
     place = QUESTION, DESCRIBED, name
     methods: dict[str, Callable[[], Prediction]] = {
@@ -134,7 +134,7 @@ def _share_of(peak: Floats) -> Prediction:
     return Prediction(value=ours, low=ours / far, high=ours * far)
 
 
-def _of_groups(where: tuple[str, str], runs: Sequence[Together], watch: Watch) -> list[Row]:
+def _of_groups(where: tuple[str, str], runs: Sequence[Together], watch: Watch) -> list[FigureRow]:
     place = QUESTION, *where
     kept = [r for r in runs if r.nodes > 1 or r.devices <= NODE_MOST]
     if not kept:

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from backtest.data.cases import Read
 from backtest.questions.figure import (
+    FigureRow,
     HiddenPoints,
     Prediction,
-    Row,
     Watch,
     predictions_of,
     scored,
@@ -64,7 +64,7 @@ Method = Callable[[Runs, Runs], Prediction]
 """Predicts hidden runs from shown ones."""
 
 
-def devices_rows(read: Read, watch: Watch = unwatched) -> list[Row]:
+def devices_rows(read: Read, watch: Watch = unwatched) -> list[FigureRow]:
     """Return the rows of the clusters of Pollux and Sia, and of published tables."""
     rows = [
         row
@@ -79,12 +79,12 @@ def devices_rows(read: Read, watch: Watch = unwatched) -> list[Row]:
 
 def rows_of(
     name: str, workloads: Sequence[Runs], bands: Sequence[Band] = BANDS, watch: Watch = unwatched
-) -> list[Row]:
+) -> list[FigureRow]:
     """Return the rows of every band of device counts of one data set; none without runs."""
     return [row for band in bands for row in _of_band(name, workloads, band, watch)]
 
 
-def _of_band(name: str, workloads: Sequence[Runs], band: Band, watch: Watch) -> list[Row]:
+def _of_band(name: str, workloads: Sequence[Runs], band: Band, watch: Watch) -> list[FigureRow]:
     most, first, last = band
     place = QUESTION, f"{first} to {last} devices from at most {most}", name
     parts: dict[str, list[Prediction]] = {}

@@ -10,9 +10,9 @@ import numpy as np
 
 from backtest.data.cases import Read
 from backtest.questions.figure import (
+    FigureRow,
     HiddenPoints,
     Prediction,
-    Row,
     Watch,
     predictions_of,
     scored,
@@ -64,7 +64,7 @@ def beside(runs: Sequence[RunEpochs]) -> list[Scatter]:
     return [every[r.system].without(s) for r, s in zip(runs, each, strict=True)]
 
 
-def epochs_rows(read: Read, watch: Watch = unwatched) -> list[Row]:
+def epochs_rows(read: Read, watch: Watch = unwatched) -> list[FigureRow]:
     """Return the rows of one network on two systems, and of training entries of many teams."""
     entries = _with_priors(_dawnbench(read))
     steady = [run for run in entries if steadiness(run.epoch_s).steady]
@@ -73,7 +73,7 @@ def epochs_rows(read: Read, watch: Watch = unwatched) -> list[Row]:
     return [row for name, runs in sets.items() for row in rows_of(name, runs, watch)]
 
 
-def rows_of(name: str, runs: Sequence[RunEpochs], watch: Watch = unwatched) -> list[Row]:
+def rows_of(name: str, runs: Sequence[RunEpochs], watch: Watch = unwatched) -> list[FigureRow]:
     """Return the rows of one data set: whole runs from the first 2, 3, 5, 10 and 20 epochs."""
     return [row for k in EPOCHS_SEEN for row in _after(name, runs, k, watch)]
 
@@ -91,7 +91,7 @@ def _with_priors(runs: Sequence[RunEpochs]) -> list[RunEpochs]:
     return [replace(r, prior=s.prior()) for r, s in zip(runs, beside(runs), strict=True)]
 
 
-def _after(name: str, runs: Sequence[RunEpochs], k: int, watch: Watch) -> list[Row]:
+def _after(name: str, runs: Sequence[RunEpochs], k: int, watch: Watch) -> list[FigureRow]:
     longer = [run for run in runs if run.epoch_s.size > k]
     if not longer:
         return []

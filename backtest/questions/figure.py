@@ -25,7 +25,7 @@ UNREFUSED: Final = "ours, were nothing refused"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class FigureRow:
     """Errors of one method on one task and data set.
 
     `asked` counts all hidden points. `curves` and `points` count the scored ones: the points that
@@ -89,7 +89,7 @@ NUMBERS: Final = (
 
 def scored(
     name: tuple[str, str, str], predictions: Mapping[str, Prediction], hidden: HiddenPoints
-) -> list[Row]:
+) -> list[FigureRow]:
     """Return a row per method; `name` is question, task and data set, ours comes first.
 
     Two further rows are about ours: on the points that the product refuses, and on all points. Ours
@@ -108,7 +108,7 @@ def _row(
     prediction: Prediction,
     hidden: HiddenPoints,
     where: NDArray[np.bool_],
-) -> Row:
+) -> FigureRow:
     answered = rounded(float(where.mean())) if where.size else np.nan
     where = where & np.isfinite(prediction.value)
     truth, value, low, high = (
@@ -120,7 +120,7 @@ def _row(
     with np.errstate(invalid="ignore"):
         held = ((low <= truth) & (truth <= high)).astype(np.float64)
         width = (high - low) / value
-    return Row(
+    return FigureRow(
         question=name[0],
         task=name[1],
         method=method,
@@ -137,12 +137,12 @@ def _row(
     )
 
 
-def mean_row(rows: Sequence[Row], name: str = MEAN) -> Row:
+def mean_row(rows: Sequence[FigureRow], name: str = MEAN) -> FigureRow:
     """Return the mean over data sets of rows of one task and method."""
     first, scored_on = rows[0], [r for r in rows if r.points]
     means = {n: rounded(float(np.mean([getattr(r, n) for r in scored_on]))) for n in NUMBERS}
     means["answered"] = rounded(float(np.mean([r.answered for r in rows])))
-    return Row(
+    return FigureRow(
         question=first.question,
         task=first.task,
         method=first.method,
@@ -154,7 +154,9 @@ def mean_row(rows: Sequence[Row], name: str = MEAN) -> Row:
     )
 
 
-def with_means(rows: Sequence[Row], data_sets: Sequence[str], name: str = MEAN) -> list[Row]:
+def with_means(
+    rows: Sequence[FigureRow], data_sets: Sequence[str], name: str = MEAN
+) -> list[FigureRow]:
     """Return the rows, plus means for tasks and methods with answers on several data sets."""
     table = list(rows)
     for task, method in dict.fromkeys((r.task, r.method) for r in rows):
@@ -165,9 +167,9 @@ def with_means(rows: Sequence[Row], data_sets: Sequence[str], name: str = MEAN) 
     return table
 
 
-def columns_of(rows: Sequence[Row]) -> Mapping[str, list[object]]:
+def columns_of(rows: Sequence[FigureRow]) -> Mapping[str, list[object]]:
     """Return the rows as columns, in the order of the fields."""
-    return {f.name: [getattr(r, f.name) for r in rows] for f in fields(Row)}
+    return {f.name: [getattr(r, f.name) for r in rows] for f in fields(FigureRow)}
 
 
 def rounded(value: float) -> float:
@@ -214,10 +216,10 @@ def unwatched(place: Place, method: str, points: int) -> AbstractContextManager[
     return nullcontext()
 
 
-class Question(Protocol):
+class FigureQuestion(Protocol):
     """Makes the rows of one question from measurements."""
 
-    def __call__(self, read: Read, watch: Watch = unwatched) -> list[Row]:
+    def __call__(self, read: Read, watch: Watch = unwatched) -> list[FigureRow]:
         """Return a row for every task, method and data set; none without data."""
         ...
 

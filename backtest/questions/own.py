@@ -16,7 +16,7 @@ import numpy as np
 from backtest.data.cases import MeasuredCurve, curves_of
 from backtest.questions import batch, convergence, devices, epochs
 from backtest.questions.epochs import RunEpochs as EpochRun
-from backtest.questions.figure import Row, Watch, unwatched, with_means
+from backtest.questions.figure import FigureRow, Watch, unwatched, with_means
 from planner.answers.runs import with_priors
 from planner.convergence import goal_text, usual_target
 from planner.core import Floats
@@ -46,9 +46,9 @@ class MeasuredCount:
     workloads: Sequence[devices.Runs] = ()
 
 
-def own_rows(sets: Sequence[MeasuredCount], watch: Watch = unwatched) -> list[Row]:
+def own_rows(sets: Sequence[MeasuredCount], watch: Watch = unwatched) -> list[FigureRow]:
     """Return a row for every task, method and result set, and the means of several sets."""
-    rows: list[Row] = []
+    rows: list[FigureRow] = []
     names = [result_set.title for result_set in sets]
     for answers in (
         [

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 from backtest.data.cases import MeasuredCurve, Read, curves_of, ends_and_middle
 from backtest.questions.figure import (
+    FigureRow,
     HiddenPoints,
     Prediction,
-    Row,
     Watch,
     predictions_of,
     rounded,
@@ -63,9 +63,9 @@ class Choices:
     shown: MeasuredCurve
 
 
-def regret_rows(read: Read, watch: Watch = unwatched) -> list[Row]:
+def regret_rows(read: Read, watch: Watch = unwatched) -> list[FigureRow]:
     """Return errors of the predicted times, and regrets, of every workload and method."""
-    rows: list[Row] = []
+    rows: list[FigureRow] = []
     for choices in (c for target in TARGETS for c in all_choices(read, target)):
         place = QUESTION, f"time to target{choices.target}", choices.workload
         methods = {OURS: partial(_ours, choices), NAIVE: partial(_naive, choices)}
@@ -80,7 +80,7 @@ def regret_rows(read: Read, watch: Watch = unwatched) -> list[Row]:
     return with_means(rows, list(dict.fromkeys(row.data_set for row in rows)))
 
 
-def _regrets(choices: Choices, predictions: Mapping[str, Prediction]) -> list[Row]:
+def _regrets(choices: Choices, predictions: Mapping[str, Prediction]) -> list[FigureRow]:
     biggest = int(np.lexsort((choices.batch, choices.devices))[-1])
     costs = {f"regret in time{choices.target}": np.ones(choices.devices.size),
              f"regret in device-hours{choices.target}": choices.devices}  # fmt: skip
@@ -94,9 +94,9 @@ def _regrets(choices: Choices, predictions: Mapping[str, Prediction]) -> list[Ro
     return rows
 
 
-def _regret_row(name: tuple[str, str, str], truth: Floats, chosen: int) -> Row:
+def _regret_row(name: tuple[str, str, str], truth: Floats, chosen: int) -> FigureRow:
     regret = rounded(float(truth[chosen] / truth.min() - 1.0))
-    return Row(
+    return FigureRow(
         question=QUESTION,
         task=name[0],
         method=name[1],

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from backtest.questions.figure import Row
+from backtest.questions.figure import FigureRow
 from planner.core import shipped_rows, texts_in
 
 
@@ -60,7 +60,7 @@ class Origin:
 
 
 def origin_of(
-    folder: str, rows: Iterable[Row], result_sets: Collection[str], skipped: int = 0
+    folder: str, rows: Iterable[FigureRow], result_sets: Collection[str], skipped: int = 0
 ) -> Origin:
     """Return the origin of rows; `result_sets` are titles of result sets among the data sets."""
     present = {row.data_set for row in rows} - set(result_sets)

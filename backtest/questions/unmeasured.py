@@ -16,9 +16,9 @@ import numpy as np
 
 from backtest.data.cases import Read
 from backtest.questions.figure import (
+    FigureRow,
     HiddenPoints,
     Prediction,
-    Row,
     Watch,
     predictions_of,
     scored,
@@ -83,7 +83,7 @@ class RunsAndSheets:
         return fit_library(workload, precision, card, speed, self.sheets)
 
 
-def unmeasured_rows(read: Read, watch: Watch = unwatched) -> list[Row]:
+def unmeasured_rows(read: Read, watch: Watch = unwatched) -> list[FigureRow]:
     """Return the rows, from least to most known; none without `planner.transfer`."""
     try:
         import planner.transfer  # noqa: F401 - an optional part
@@ -101,7 +101,7 @@ def unmeasured_rows(read: Read, watch: Watch = unwatched) -> list[Row]:
     ]
 
 
-def _of_task(task: str, cells: Sequence[HiddenCell], watch: Watch) -> list[Row]:
+def _of_task(task: str, cells: Sequence[HiddenCell], watch: Watch) -> list[FigureRow]:
     place = QUESTION, task, DATA_SET
     answers: dict[str, Callable[[HiddenCell], tuple[float, float]]] = {"ours: the ladder": _ladder}
     answers |= {n: partial(_by_sheet, powers=np.array(p)) for n, p in RATIOS.items()}

@@ -53,11 +53,11 @@ from planner.scaling import (
     workers,
 )
 from planner.scaling_out import (
-    Answer,
     CountAnswer,
+    DeviceSeries,
     Point,
-    Question,
-    Series,
+    SeriesAnswer,
+    SeriesQuestion,
     answer_of,
     idle_device_s,
     later,
@@ -183,7 +183,9 @@ def _measured_here(folder: Path) -> tuple[Store, list[str], list[str]]:
     return store, [n for n in timed if n in measured], [n for n in scaled if n in measured]
 
 
-def _evens(store: Store, workload: str) -> tuple[list[_Timed], dict[tuple[str, str, str], Series]]:
+def _evens(
+    store: Store, workload: str
+) -> tuple[list[_Timed], dict[tuple[str, str, str], DeviceSeries]]:
     """Return the runs of a workload and its series of even workers; none without a slow one."""
     every = list(_runs(store, workload))
     if not any(STOPPED.search(name) for name, *_ in every):
@@ -194,7 +196,7 @@ def _evens(store: Store, workload: str) -> tuple[list[_Timed], dict[tuple[str, s
 def _of_workload(store: Store, workload: str) -> Iterator[Check]:
     every, series = _evens(store, workload)
     for (system, _, _), even in series.items():
-        answer = answer_of(even, Question())
+        answer = answer_of(even, SeriesQuestion())
         yield from _crossovers(answer)
         yield from _staleness(store, even)
         yield from _counts(even, queries.placements(store, workload, even.label))
@@ -218,7 +220,7 @@ def _runs(store: Store, workload: str) -> Iterator[_Timed]:
 
 def _even_series(
     store: Store, workload: str, every: Sequence[tuple[str, Run, int]]
-) -> dict[tuple[str, str, str], Series]:
+) -> dict[tuple[str, str, str], DeviceSeries]:
     groups: dict[tuple[str, str, str], list[Run]] = defaultdict(list)
     for name, run, _ in every:
         if not STOPPED.search(name):
@@ -231,7 +233,7 @@ def _even_series(
     return by_key
 
 
-def _crossovers(answer: Answer) -> Iterator[Check]:
+def _crossovers(answer: SeriesAnswer) -> Iterator[Check]:
     """Yield the crossovers that measured runs bracket."""
     for c in answer.crossings:
         if not isinstance(c.batch, Estimate) or (c.slower_at is None and c.faster_at is None):
@@ -249,10 +251,12 @@ def _crossovers(answer: Answer) -> Iterator[Check]:
         )
 
 
-def _slowed(store: Store, even: Series, run: Run, devices: int, slow: float) -> Iterator[Check]:
+def _slowed(
+    store: Store, even: DeviceSeries, run: Run, devices: int, slow: float
+) -> Iterator[Check]:
     """Yield the step of a run with a slow worker, predicted from its even counterpart."""
     batch = float(run.global_batch_size or 0)
-    answer = answer_of(even, Question(batches=(batch,), hold="global"))
+    answer = answer_of(even, SeriesQuestion(batches=(batch,), hold="global"))
     row = next((r for r in answer.rows if r.devices == devices), None)
     if row is None or not row.measured_s or not run.step_time_s:
         return
@@ -268,15 +272,15 @@ def _slowed(store: Store, even: Series, run: Run, devices: int, slow: float) -> 
 
 def _slowdown(row: CountAnswer, slow: float, *, waits: bool) -> float:
     """Return the step with a slow worker over that without one."""
-    with_one, without = (with_slow_worker(row, Question(slow=s)) for s in (slow, 0.0))
+    with_one, without = (with_slow_worker(row, SeriesQuestion(slow=s)) for s in (slow, 0.0))
     if waits:
         return with_one.step_s / without.step_s
     return without.free.samples_per_s / with_one.free.samples_per_s
 
 
-def _staleness(store: Store, even: Series) -> Iterator[Check]:
+def _staleness(store: Store, even: DeviceSeries) -> Iterator[Check]:
     batches = tuple(float(b) for b in sorted({p.batch for p in even.points}))
-    answer = answer_of(even, Question(batches=batches, hold="global"))
+    answer = answer_of(even, SeriesQuestion(batches=batches, hold="global"))
     rows = {(r.devices, r.batch): r for r in answer.rows if isinstance(r.step, Estimate)}
     for point in even.points:
         stated, row = _stated(store, point.run), rows.get((point.devices, float(point.batch)))
@@ -285,12 +289,12 @@ def _staleness(store: Store, even: Series) -> Iterator[Check]:
                 kind=KINDS[3],
                 case=f"{point.devices} workers, batch {point.batch:g}",
                 unit="updates",
-                predicted=with_slow_worker(row, Question()).free.staleness,
+                predicted=with_slow_worker(row, SeriesQuestion()).free.staleness,
                 measured=float(stated["staleness_mean"]),
             )
 
 
-def _counts(even: Series, placements: Mapping[str, Placement]) -> Iterator[Check]:
+def _counts(even: DeviceSeries, placements: Mapping[str, Placement]) -> Iterator[Check]:
     """Yield best count, idle devices and totals at each batch, from the runs at other batches."""
     for batch, here, others, steps in _hidden_batches(even, placements):
         fitted = {n: float(s.value) for n, s in steps.items()}
@@ -315,8 +319,8 @@ def _counts(even: Series, placements: Mapping[str, Placement]) -> Iterator[Check
 
 
 def _hidden_batches(
-    even: Series, placements: Mapping[str, Placement]
-) -> Iterator[tuple[int, dict[int, Point], Series, dict[int, Estimate]]]:
+    even: DeviceSeries, placements: Mapping[str, Placement]
+) -> Iterator[tuple[int, dict[int, Point], DeviceSeries, dict[int, Estimate]]]:
     """Yield each batch, its runs by count, the series without them, and its steps at the batch."""
     for batch in sorted({p.batch for p in even.points}):
         here = {p.devices: p for p in even.points if p.batch == batch}
@@ -328,7 +332,7 @@ def _hidden_batches(
             yield batch, here, others, steps
 
 
-def _limited(even: Series, placements: Mapping[str, Placement]) -> Iterator[LimitCheck]:
+def _limited(even: DeviceSeries, placements: Mapping[str, Placement]) -> Iterator[LimitCheck]:
     """Yield the counts that are advised at each batch, as the page would advise them."""
     for batch, here, others, _ in _hidden_batches(even, placements):
         totals_s = {n: _ran_s(p.run, placements[p.run.run_id].startup_s) for n, p in here.items()}
@@ -337,7 +341,7 @@ def _limited(even: Series, placements: Mapping[str, Placement]) -> Iterator[Limi
         steps, epochs = _steps_per_epoch(point.run), point.run.epochs_measured
         if known_s.keys() != here.keys() or not steps or not epochs:
             continue
-        question = Question(
+        question = SeriesQuestion(
             batches=(float(batch),), hold="global", epochs=epochs,
             samples_per_epoch=float(steps * batch), price_usd_per_hour=PRICE_USD_PER_H,
         )  # fmt: skip
@@ -375,7 +379,7 @@ def _steps_per_epoch(run: Run) -> int | None:
 
 
 def _whole(
-    others: Series, point: Point, own_s: float | None, *, case: str, step: Estimate
+    others: DeviceSeries, point: Point, own_s: float | None, *, case: str, step: Estimate
 ) -> Iterator[Check]:
     """Yield the total of a run: start-up, all of its epochs, and the extra of the first one."""
     run, start = point.run, others.startup(point.devices)
@@ -635,6 +639,6 @@ def facts(store: Store, run: Run) -> dict[str, Any]:
     return queries.all_columns(store, run.run_id)
 
 
-def _strategy(series: Series) -> str:
+def _strategy(series: DeviceSeries) -> str:
     parts = series.runs[0].pattern.split(", ")
     return next((p for p in parts if "mirrored" in p or "server" in p), parts[-1])

@@ -20,7 +20,7 @@ import streamlit as st
 
 from planner.core import (
     Parameter,
-    Problem,
+    ParameterProblem,
     Text,
     encoded,
     looked_up,
@@ -436,7 +436,7 @@ class Link:
         aside = memory_of(self.page).get("aside", {})
         self._initial = {n: aside.pop(n) for n in names if n in aside} | self._initial
 
-    def refuse(self, problems: Sequence[Problem]) -> None:
+    def refuse(self, problems: Sequence[ParameterProblem]) -> None:
         """Drop parameters of the link that do not fit its other values, and note why."""
         self.problems += [as_text(str(problem)) for problem in problems]
         self.ignore(*(problem.parameter for problem in problems))

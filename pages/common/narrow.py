@@ -66,7 +66,7 @@ STYLE: Final = Markup(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class QuestionBox:
     """The question of a page: `inputs` holds its widgets, `line` its summary on a telephone."""
 
     page: str
@@ -96,7 +96,7 @@ class Question:
             )
 
 
-def question(page: str, *, folds: bool = True) -> Question:
+def question(page: str, *, folds: bool = True) -> QuestionBox:
     """Return the place of a page's question; draw its widgets into `inputs`.
 
     Args:
@@ -106,7 +106,7 @@ def question(page: str, *, folds: bool = True) -> Question:
     line = st.container(key=f"narrow-{page}-question")
     folded = folds and not st.session_state.get(_key(page))
     inputs = st.container(key=f"{'wide' if folded else 'open'}-{page}-question")
-    return Question(page=page, inputs=inputs, line=line)
+    return QuestionBox(page=page, inputs=inputs, line=line)
 
 
 def _key(page: str) -> str:

@@ -13,9 +13,9 @@ from pages.compare import state as compare_state
 from pages.compare.inputs import shown_in
 from planner.answers.comparison import (
     MOST_OPTIONS,
-    Choice,
     ChoiceFilter,
     Offered,
+    OfferedOption,
     narrowed_choices,
     too_many,
     with_own,
@@ -62,7 +62,7 @@ def draw(link: Link, shared: Store, begins: datetime) -> list[str] | None:
     link.choices("options", named, list(offered.usual), MOST_OPTIONS)
     _with_own(link, offered)
 
-    def choices() -> tuple[Choice, ...]:
+    def choices() -> tuple[OfferedOption, ...]:
         return compare_state.choices(shared, link.parameters(), begins)
 
     chosen = _chips(link, by_id, choices)
@@ -72,7 +72,7 @@ def draw(link: Link, shared: Store, begins: datetime) -> list[str] | None:
 
 
 def _chips(
-    link: Link, by_id: dict[str, Candidate], choices: Callable[[], Sequence[Choice]]
+    link: Link, by_id: dict[str, Candidate], choices: Callable[[], Sequence[OfferedOption]]
 ) -> list[str]:
     """Draw the chosen options as chips, with the way to the table of all; return their ids.
 
@@ -107,7 +107,7 @@ def all_button() -> None:
 
 
 def _changed(
-    link: Link, by_id: dict[str, Candidate], choices: Callable[[], Sequence[Choice]]
+    link: Link, by_id: dict[str, Candidate], choices: Callable[[], Sequence[OfferedOption]]
 ) -> None:
     """Take out removed options; add the one that a text names, or open the table to search it."""
     held = list(st.session_state[link.key("options")])

@@ -14,8 +14,8 @@ from pages.common.link import Link
 from planner.answers.comparison import (
     MOST_OPTIONS,
     TERMS,
-    Choice,
     ChoiceFilter,
+    OfferedOption,
     narrowed_choices,
 )
 from planner.core import Text
@@ -76,7 +76,7 @@ def is_open() -> bool:
     return bool(st.session_state.get(_OPEN))
 
 
-def draw(link: Link, choices: Sequence[Choice], currency: str) -> None:
+def draw(link: Link, choices: Sequence[OfferedOption], currency: str) -> None:
     """Draw the dialog.
 
     Args:
@@ -101,7 +101,7 @@ def _key(name: str) -> str:
     return f"compare.picker.{name}"
 
 
-def _dialog(choices: Sequence[Choice], currency: str) -> None:
+def _dialog(choices: Sequence[OfferedOption], currency: str) -> None:
     labels = {c.id: c.label for c in choices}
     chosen = [o for o in st.session_state[_NOW] if o in labels]
     conditions = _filters(choices)
@@ -146,7 +146,7 @@ def _clear() -> None:
         st.session_state.pop(_key(name), None)
 
 
-def _filters(choices: Sequence[Choice]) -> ChoiceFilter:
+def _filters(choices: Sequence[OfferedOption]) -> ChoiceFilter:
     """Draw search and filters; return what a row must have."""
     makers, providers = (
         sorted({v for v in values if v})
@@ -203,7 +203,7 @@ def _chips(chosen: Sequence[str], labels: dict[str, str]) -> None:
     )  # fmt: skip
 
 
-def _table(rows: Sequence[Choice], chosen: Sequence[str], currency: str) -> None:
+def _table(rows: Sequence[OfferedOption], chosen: Sequence[str], currency: str) -> None:
     """Draw the rows with tick boxes.
 
     The table keeps its own ticks while the same rows are shown; it begins anew where an option was
@@ -241,7 +241,7 @@ def _table(rows: Sequence[Choice], chosen: Sequence[str], currency: str) -> None
     )
 
 
-def _cells(choice: Choice) -> dict[str, object]:
+def _cells(choice: OfferedOption) -> dict[str, object]:
     return {
         "accelerator": choice.accelerator,
         "count": choice.count,
@@ -265,7 +265,7 @@ def _cells(choice: Choice) -> dict[str, object]:
     }
 
 
-def _columns(rows: Sequence[Choice], currency: str) -> dict[str, Any]:
+def _columns(rows: Sequence[OfferedOption], currency: str) -> dict[str, Any]:
     number, text = st.column_config.NumberColumn, st.column_config.TextColumn
     hourly = [c.per_hour for c in rows if c.per_hour is not None]
     money = "%.2f" if max(hourly, default=0.0) < _NO_CENTS else "localized"

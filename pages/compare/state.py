@@ -14,16 +14,16 @@ from pages.common.link import Parameters, slugs
 from planner.answers import compare_facts, question
 from planner.answers.comparison import (
     Answered,
-    Choice,
     CompareParameters,
     JobFacts,
     Offered,
+    OfferedOption,
     Request,
     answered_whole,
     choices_of,
     compare_parameters,
 )
-from planner.core import Problem
+from planner.core import ParameterProblem
 from planner.cost import Display
 from planner.store import Store
 from planner.store.kept import Kept
@@ -123,7 +123,7 @@ def facts(shared: Store, parameters: Parameters) -> tuple[JobFacts | None, tuple
 
 
 def _facts(shared: Store, asking: CompareParameters) -> tuple[JobFacts | None, tuple[str, ...]]:
-    problems: list[Problem] = []
+    problems: list[ParameterProblem] = []
     job_facts = compare_facts(shared, hardware.catalog().catalog, asking, problems)
     return job_facts, tuple(map(str, problems))
 
@@ -155,7 +155,7 @@ def _offered(shared: Store, asking: CompareParameters, job_facts: JobFacts) -> O
 
 def choices(
     shared: Store, parameters: Parameters, begins: datetime | None = None
-) -> tuple[Choice, ...]:
+) -> tuple[OfferedOption, ...]:
     """Return all options of the job as rows to choose from; empty without a job."""
     asking, _ = compare_parameters(parameters, begins=begins)
     job_facts, _ = facts(shared, parameters)

@@ -26,9 +26,9 @@ from planner.explore import (
     MOST,
     NOT_STATED,
     NUMBERS,
+    ExploreQuestion,
     Fits,
     Points,
-    Question,
 )
 from planner.figures import Card
 from planner.store import Store, queries
@@ -235,7 +235,7 @@ def _symbols(link: Link, points: Points) -> None:
     )  # fmt: skip
 
 
-def _first_marks(link: Link, answer: state.Reply) -> Question:
+def _first_marks(link: Link, answer: state.Reply) -> ExploreQuestion:
     """Return the question with the marked area that the chart is drawn with.
 
     The browser keeps an area that is marked there, so the chart is not sent again for it. It is
@@ -247,7 +247,7 @@ def _first_marks(link: Link, answer: state.Reply) -> Question:
     now = (base, widgets.theme().text)
     if memory.get("chart") != now:
         memory["chart"], memory["marks"] = now, question
-    drawn: Question = memory["marks"]  # type: ignore[assignment]
+    drawn: ExploreQuestion = memory["marks"]  # type: ignore[assignment]
     return drawn
 
 

@@ -21,7 +21,7 @@ from planner.explore import (
     MARKS,
     NUMBERS,
     PRESETS,
-    Question,
+    ExploreQuestion,
     law_of,
 )
 from planner.store import Store
@@ -159,7 +159,7 @@ def scales(link: Link) -> None:
         else:
             st.toggle("Log x", key=link.key("log_x"))
         st.toggle("Log y", key=link.key("log_y"))
-        if law_of(Question(x=link.held("x"), y=link.held("y"))) and not grouped:
+        if law_of(ExploreQuestion(x=link.held("x"), y=link.held("y"))) and not grouped:
             st.toggle("Fitted curve", key=link.key("fit"))
         else:
             link.hold("fit")

@@ -16,7 +16,7 @@ from pages.explore.state import SYSTEMS
 from planner import figures
 from planner.answers import RUN_COLUMNS, SqlAnswer, parameters, sql_answered, sql_records
 from planner.core import Text, csv_text, sentence_case, several
-from planner.figures import MOST_MARKS, MOST_SERIES, Series
+from planner.figures import MOST_MARKS, MOST_SERIES, ColourSeries
 from planner.store import Store
 from planner.store.select import LONGEST, MOST_ROWS, SECONDS
 
@@ -250,7 +250,9 @@ def _chart(link: Link, answer: SqlAnswer, form: str, axes: dict[str, str]) -> No
         st.caption(Text("One of every {every} rows is drawn.", every=every))
 
 
-def _series(answer: SqlAnswer, axes: dict[str, str], form: str) -> tuple[list[Series], int, int]:
+def _series(
+    answer: SqlAnswer, axes: dict[str, str], form: str
+) -> tuple[list[ColourSeries], int, int]:
     """Return the rows by colour, most first, the number of colours left out, and the thinning."""
     table = answer.rows.table if answer.rows else pa.table({})
     table = table.filter(pc.is_valid(table[axes["y"]]))
@@ -269,7 +271,7 @@ def _series(answer: SqlAnswer, axes: dict[str, str], form: str) -> tuple[list[Se
         slot = systems[label] if axes["colour"] in _SYSTEMS else place
         mine = groups == label
         xs = x[mine] if kind == "number" else list(x[mine])
-        series.append(Series(label=label, slot=slot, x=xs, y=y[mine]))
+        series.append(ColourSeries(label=label, slot=slot, x=xs, y=y[mine]))
     return series, max(0, len(order) - MOST_SERIES), every
 
 

@@ -21,8 +21,8 @@ from planner.explore import (
     NOT_STATED,
     NUMBERS,
     PRESETS,
+    ExploreQuestion,
     Points,
-    Question,
     category_of,
     is_grouped,
     marked,
@@ -94,7 +94,7 @@ def counts(shared: Store) -> dict[str, int]:
     return by_column
 
 
-def chart(of: Reply, marks: Question) -> tuple[figures.ChartSpec, figures.Markup]:
+def chart(of: Reply, marks: ExploreQuestion) -> tuple[figures.ChartSpec, figures.Markup]:
     """Return the chart of an answer, drawn with the marked area of `marks`, and its text."""
     theme = widgets.theme()
     key = ("chart", of.base, marks.brush, marks.brush_in, marks.hidden, theme.text)
@@ -108,7 +108,7 @@ def chart(of: Reply, marks: Question) -> tuple[figures.ChartSpec, figures.Markup
 
 
 def cloud_of(
-    answer: ExploreAnswer, marks: Question
+    answer: ExploreAnswer, marks: ExploreQuestion
 ) -> tuple[figures.Cloud, list[figures.CloudCurve], figures.CloudAxes]:
     """Return the points, curves and axes of an answer with the marked area of `marks`."""
     points, question, runs = answer.points, answer.question, answer.runs
@@ -200,7 +200,7 @@ def _slots(names: Sequence[str], everything: Sequence[str], *, of_systems: bool)
     return tuple(places)
 
 
-def _hover_axes(points: Points, question: Question) -> dict[str, str]:
+def _hover_axes(points: Points, question: ExploreQuestion) -> dict[str, str]:
     """Return the names of the axes whose numbers are facts of a run, by axis."""
     names = {"y": _name(question.y, points.y_title)}
     if not is_grouped(question) and question.x != "global_batch_size":

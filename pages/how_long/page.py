@@ -17,9 +17,9 @@ from planner.answers import answer_rows, epochs_rows, ratio_rows, run_sources, t
 from planner.core import LONGEST_S, Record, Refusal, Text, ahead_of, csv_text, paragraph
 from planner.epochs import (
     START_NOT_INCLUDED,
-    Answer,
     HowLong,
     Option,
+    OptionTotal,
     basis_in_words,
     chart_epochs,
     epochs_in_words,
@@ -228,7 +228,7 @@ def _table(result: HowLong, suspect: Mapping[str, str]) -> None:
     )
 
 
-def _shown(answer: Answer, result: HowLong, suspect: Mapping[str, str]) -> dict[str, str]:
+def _shown(answer: OptionTotal, result: HowLong, suspect: Mapping[str, str]) -> dict[str, str]:
     total = answer.total
     value, interval = tiles.total_cells(answer)
     refused = isinstance(total, Refusal)
@@ -313,7 +313,7 @@ def _report(result: HowLong, suspect: Mapping[str, str], shared: Store) -> Answe
     )  # fmt: skip
 
 
-def _printed(answer: Answer, result: HowLong, suspect: Mapping[str, str]) -> Record:
+def _printed(answer: OptionTotal, result: HowLong, suspect: Mapping[str, str]) -> Record:
     """Return a row of the table under the heads of the report."""
     row = _shown(answer, result, suspect)
     return {
@@ -338,7 +338,7 @@ def lines(result: HowLong, suspect: Mapping[str, str]) -> list[figures.TimeLine]
 
 
 def _line(
-    answer: Answer, result: HowLong, slot: int, suspect: Mapping[str, str]
+    answer: OptionTotal, result: HowLong, slot: int, suspect: Mapping[str, str]
 ) -> figures.TimeLine | None:
     option, run, grid = answer.option, answer.option.run, chart_epochs(result.epochs)
     epochs = grid[grid >= first_projected(option, rest_like_last=result.rest_like_last)]

@@ -13,7 +13,7 @@ from planner.core import (
     plural,
     with_ends,
 )
-from planner.epochs import Answer, HowLong, basis_in_words, epochs_in_words
+from planner.epochs import HowLong, OptionTotal, basis_in_words, epochs_in_words
 
 MOST_NAMED = 2
 """Tied options that are named; of more, the rest is counted."""
@@ -61,7 +61,7 @@ def badge(result: HowLong) -> str:
     return "" if refused else basis_in_words(best.option, result.epochs)
 
 
-def total_cells(answer: Answer) -> tuple[str, str]:
+def total_cells(answer: OptionTotal) -> tuple[str, str]:
     """Return a total and its interval, in one unit: '25.4 h' and '25 to 25.8 h'."""
     total = answer.total
     if isinstance(total, Refusal):

@@ -100,7 +100,7 @@ NO_LIMITS: Final = StartLimits()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class PlanQuestion:
     """What a plan depends on; its price is that of an hour of this machine."""
 
     spec: str
@@ -117,9 +117,9 @@ class Question:
         return (*named, *self.without, *priced)
 
 
-def question_of(spec: str, shared: Store, price_per_hour: float | None) -> Question:
+def question_of(spec: str, shared: Store, price_per_hour: float | None) -> PlanQuestion:
     """Return the question of the plan of `spec` for the viewer of the store."""
-    return Question(
+    return PlanQuestion(
         spec=spec,
         price_per_hour=price_per_hour,
         without=_without(shared),
@@ -127,12 +127,12 @@ def question_of(spec: str, shared: Store, price_per_hour: float | None) -> Quest
     )
 
 
-def plan(question: Question) -> SweepPlan:
+def plan(question: PlanQuestion) -> SweepPlan:
     """Return the plan, without measured runs."""
     return _plan(_cached_answer(COMMAND, question.words(), question.data))
 
 
-def probe(question: Question) -> SweepPlan:
+def probe(question: PlanQuestion) -> SweepPlan:
     """Return the plan from two timed steps per network; takes seconds to minutes."""
     require(question.spec)
     return _plan(_answer([*COMMAND, *question.words("--probe")], _PROBE_S))

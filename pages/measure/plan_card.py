@@ -8,7 +8,7 @@ import streamlit as st
 from pages.common import narrow, widgets
 from pages.common.link import Link, as_text
 from pages.measure import limits, measuring
-from pages.measure.measuring import NotDoneError, Question, SweepPlan
+from pages.measure.measuring import NotDoneError, PlanQuestion, SweepPlan
 from planner.core import Text, about, in_one_unit, interval, plain, several
 from planner.store import Store
 from planner.store.disk.sweeps import SweepStatus
@@ -63,7 +63,7 @@ def _failed(what: str, why: NotDoneError) -> None:
 
 
 def _plan(
-    link: Link, planned: SweepPlan, question: Question, busy: Mapping[str, SweepStatus]
+    link: Link, planned: SweepPlan, question: PlanQuestion, busy: Mapping[str, SweepStatus]
 ) -> None:
     if planned.problems:
         widgets.heading("This sweep cannot be measured here.")
@@ -205,7 +205,7 @@ def _cost(planned: SweepPlan) -> str:
 
 
 def _buttons(
-    link: Link, planned: SweepPlan, question: Question, busy: Mapping[str, SweepStatus]
+    link: Link, planned: SweepPlan, question: PlanQuestion, busy: Mapping[str, SweepStatus]
 ) -> None:
     priced = limits.of(link)
     unpriced = priced.cost is not None and priced.price_per_hour is None and not planned.priced
@@ -238,7 +238,7 @@ def _start(link: Link, planned: SweepPlan) -> None:
     st.toast("Started. It continues when you close this page.", icon=":material/check:")
 
 
-def _probe(question: Question) -> None:
+def _probe(question: PlanQuestion) -> None:
     try:
         with st.spinner("Timing two steps of each network: seconds to minutes", show_time=True):
             probed = measuring.probe(question)
@@ -249,9 +249,9 @@ def _probe(question: Question) -> None:
     st.rerun()
 
 
-def _probed(question: Question) -> SweepPlan | None:
+def _probed(question: PlanQuestion) -> SweepPlan | None:
     """Return this session's probed plan; None after new results, or for another question."""
-    probed: tuple[Question, SweepPlan] | None = st.session_state.get(_PROBED)
+    probed: tuple[PlanQuestion, SweepPlan] | None = st.session_state.get(_PROBED)
     return probed[1] if probed and probed[0] == question else None
 
 

@@ -31,7 +31,7 @@ from backtest.published.page import (
 )
 from backtest.published.page import TARGETS as ABOUT_TARGETS
 from backtest.published.targets import results
-from backtest.questions.figure import MEAN, REFUSED, UNREFUSED, Row, columns_of
+from backtest.questions.figure import MEAN, REFUSED, UNREFUSED, FigureRow, columns_of
 from pages.common import narrow, widgets
 from pages.common.kept import ROOT
 from pages.common.link import Link, slugs
@@ -86,12 +86,12 @@ class ChosenRows:
     task: str
     data_sets: list[str]
     side: Side
-    rows: list[Row]
+    rows: list[FigureRow]
     methods: list[str]
     """Every method of the question, so that filters keep the colours."""
 
     @property
-    def answered(self) -> list[Row]:
+    def answered(self) -> list[FigureRow]:
         """The rows that have figures."""
         return [row for row in self.rows if row.points]
 
@@ -170,7 +170,7 @@ def chart(chosen: ChosenRows, look: Theme) -> figures.ChartSpec:
     return figures.dots(rows, figures.Scale(title=title, unit="%", least=LEAST), look)
 
 
-def _dot(row: Row, slot: int, *, several: bool) -> figures.Dot:
+def _dot(row: FigureRow, slot: int, *, several: bool) -> figures.Dot:
     end = 100 * row.p90_error if row.p90_error > row.median_error else math.nan
     return figures.Dot(
         label=row.method,
@@ -185,7 +185,7 @@ def _dot(row: Row, slot: int, *, several: bool) -> figures.Dot:
     )
 
 
-def _hover(row: Row) -> str:
+def _hover(row: FigureRow) -> str:
     parts = [
         Text(
             "{data_set}: {points:,} points of {curves:,} curves",
@@ -288,7 +288,9 @@ def _table(accuracy: Accuracy, chosen: ChosenRows) -> None:
             )  # fmt: skip
 
 
-def _cells(row: Row, accuracy: Accuracy, *, several: bool) -> dict[str, str | float | int | None]:
+def _cells(
+    row: FigureRow, accuracy: Accuracy, *, several: bool
+) -> dict[str, str | float | int | None]:
     """Return the cells of a row; numbers stay numbers, so that columns can be sorted."""
     regret, data_set = figures_of.is_regret(row), {"Data set": row.data_set}
     return {
@@ -308,7 +310,7 @@ def _cells(row: Row, accuracy: Accuracy, *, several: bool) -> dict[str, str | fl
     }  # fmt: skip
 
 
-def _seconds(row: Row, accuracy: Accuracy) -> dict[str, float | None]:
+def _seconds(row: FigureRow, accuracy: Accuracy) -> dict[str, float | None]:
     """Return the seconds of a thousand answers; {} for regrets and without timings."""
     if not accuracy.timings or figures_of.is_regret(row):
         return {}

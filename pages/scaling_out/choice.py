@@ -28,7 +28,7 @@ DECIMALS: Final = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Choice:
+class ScalingChoice:
     """The chosen workload, its series by slug, the chosen one's label, and wrong numbers."""
 
     workload: str
@@ -37,7 +37,7 @@ class Choice:
     wrong: tuple[str, ...]
 
 
-def draw(link: Link, shared: Store) -> Choice | None:
+def draw(link: Link, shared: Store) -> ScalingChoice | None:
     """Draw workload, series and driver, and read all other parameters; None without a series."""
     workloads = scaling_out_workloads(shared)
     if not workloads:
@@ -64,7 +64,7 @@ def draw(link: Link, shared: Store) -> Choice | None:
                      format_func=several.__getitem__, key=link.key("series"))  # fmt: skip
     _driver(link, third, chosen, names, kept.scaling_driver(shared, workloads[short], chosen))
     wrong = _numbers(link)
-    return Choice(
+    return ScalingChoice(
         workload=workloads[short], label=names[chosen], series=several, wrong=tuple(wrong)
     )
 

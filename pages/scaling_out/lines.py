@@ -8,9 +8,9 @@ from planner import figures
 from planner.answers.records import ScalingOut, SplitOut
 from planner.core import Floats, Text
 from planner.scaling_out import (
-    Answer,
     CountCourse,
-    Series,
+    DeviceSeries,
+    SeriesAnswer,
     batch_course,
     batch_grid,
     batch_text,
@@ -28,7 +28,7 @@ MOST_CUTS: Final = 12
 PARTS: Final = ("work on samples", "overhead", "interconnect")
 
 
-def by_devices(answer: Answer, *, efficiency: bool) -> list[figures.CountLine]:
+def by_devices(answer: SeriesAnswer, *, efficiency: bool) -> list[figures.CountLine]:
     """Return step times [s] or efficiencies [1] against the device count, a line per batch."""
     course = efficiency_course if efficiency else step_course
     return [
@@ -37,7 +37,9 @@ def by_devices(answer: Answer, *, efficiency: bool) -> list[figures.CountLine]:
     ]
 
 
-def _count_line(answer: Answer, batch: float, slot: int, of: CountCourse) -> figures.CountLine:
+def _count_line(
+    answer: SeriesAnswer, batch: float, slot: int, of: CountCourse
+) -> figures.CountLine:
     size = batch_text(batch)
     return figures.CountLine(
         label=batch_label(answer, batch),
@@ -57,14 +59,14 @@ def _count_line(answer: Answer, batch: float, slot: int, of: CountCourse) -> fig
     )
 
 
-def batch_label(answer: Answer, batch: float) -> str:
+def batch_label(answer: SeriesAnswer, batch: float) -> str:
     """Return a batch as it is held: over all devices, or on each."""
     if answer.hold == "global":
         return Text("global batch {batch_text}", batch_text=batch_text(batch))
     return Text("batch {batch_text} per device", batch_text=batch_text(batch))
 
 
-def shares(answer: Answer) -> figures.StepShares | None:
+def shares(answer: SeriesAnswer) -> figures.StepShares | None:
     """Return the parts of a step at the headline's batch; None where runs do not separate them."""
     made = part_shares(answer)
     if made is None:
@@ -106,7 +108,7 @@ def cuts(split: SplitOut) -> figures.Cuts:
     )
 
 
-def by_batch(answer: Answer) -> list[figures.StepLine]:
+def by_batch(answer: SeriesAnswer) -> list[figures.StepLine]:
     """Return steps against the global batch: of the driver, else the fewest devices, and others."""
     series, driver = answer.series, answer.driver
     grid = batch_grid(answer)
@@ -123,7 +125,7 @@ def by_batch(answer: Answer) -> list[figures.StepLine]:
 
 
 def _step_line(
-    series: Series, count: int, grid: Floats, slot: int, label: str, *, is_driver: bool
+    series: DeviceSeries, count: int, grid: Floats, slot: int, label: str, *, is_driver: bool
 ) -> figures.StepLine:
     value, measured, points = batch_course(series, count, grid)
     return figures.StepLine(

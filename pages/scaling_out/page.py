@@ -35,7 +35,7 @@ from planner.core import (
 from planner.figures.frame import LIGHT_THEME, Theme
 from planner.report import AnswerReport, Chart, Table
 from planner.scaling_out import (
-    Answer,
+    SeriesAnswer,
     UnevenAnswer,
     limit_sentences,
     link_sentence,
@@ -104,7 +104,7 @@ def show() -> None:
     narrow.sources(lambda: record.sources, "scaling-out", "Sources of the series and of its driver")
 
 
-def _headline(link: Link, answer: Answer, record: ScalingOut, shared: Store) -> None:
+def _headline(link: Link, answer: SeriesAnswer, record: ScalingOut, shared: Store) -> None:
     with st.container():
         tiles.draw(answer)
         with widgets.actions():
@@ -124,7 +124,7 @@ def _headline(link: Link, answer: Answer, record: ScalingOut, shared: Store) -> 
 
 
 def _counts(
-    link: Link, chosen: choice.Choice, answer: Answer, record: ScalingOut, drawn: Drawn
+    link: Link, chosen: choice.ScalingChoice, answer: SeriesAnswer, record: ScalingOut, drawn: Drawn
 ) -> None:
     with st.container(border=True):
         choice.batches(link, chosen.wrong)
@@ -187,7 +187,7 @@ def _plain(row: object) -> Record:
     return {name: getattr(row, name) for name in names}
 
 
-def _shares(link: Link, answer: Answer, record: ScalingOut, drawn: Drawn) -> None:
+def _shares(link: Link, answer: SeriesAnswer, record: ScalingOut, drawn: Drawn) -> None:
     with st.container(border=True):
         widgets.heading(
             Text("Shares of a step at {batch}",
@@ -199,7 +199,7 @@ def _shares(link: Link, answer: Answer, record: ScalingOut, drawn: Drawn) -> Non
         _profiled_shares(link, record, drawn)
 
 
-def _fitted_shares(link: Link, answer: Answer, drawn: Drawn) -> None:
+def _fitted_shares(link: Link, answer: SeriesAnswer, drawn: Drawn) -> None:
     parts = lines.shares(answer)
     if all(isinstance(row.step, Refusal) for row in answer.shown):
         st.caption("No shares: this batch has no answer.")
@@ -240,7 +240,7 @@ def _profiled_shares(link: Link, record: ScalingOut, drawn: Drawn) -> None:
     )
 
 
-def _crossovers(link: Link, answer: Answer, record: ScalingOut, drawn: Drawn) -> None:
+def _crossovers(link: Link, answer: SeriesAnswer, record: ScalingOut, drawn: Drawn) -> None:
     with st.container(border=True):
         widgets.heading("From which batch do workers beat the driver?")
         tab = widgets.chart_or_table("scaling-out.crossover", link=link)
@@ -265,7 +265,7 @@ def _crossovers(link: Link, answer: Answer, record: ScalingOut, drawn: Drawn) ->
                 )
 
 
-def _by_batch(answer: Answer, theme: Theme) -> figures.ChartSpec | None:
+def _by_batch(answer: SeriesAnswer, theme: Theme) -> figures.ChartSpec | None:
     """Return the chart of steps against the batch, with the crossover; None without a line."""
     located = [c for c in answer.crossings if isinstance(c.batch, Estimate)
              and c.is_driver == (answer.driver is not None)
@@ -275,7 +275,7 @@ def _by_batch(answer: Answer, theme: Theme) -> figures.ChartSpec | None:
     return figures.step_by_batch(drawn, theme, mark) if drawn else None
 
 
-def _totals(link: Link, answer: Answer, record: ScalingOut, drawn: Drawn) -> None:
+def _totals(link: Link, answer: SeriesAnswer, record: ScalingOut, drawn: Drawn) -> None:
     with st.container(border=True):
         box = choice.headed(link, "Total, start-up and idle devices", "totals", *choice.OF_TOTALS)
         choice.totals(link, box)
@@ -296,7 +296,7 @@ def _totals(link: Link, answer: Answer, record: ScalingOut, drawn: Drawn) -> Non
         )
 
 
-def _uneven(link: Link, answer: Answer, record: ScalingOut, drawn: Drawn) -> None:
+def _uneven(link: Link, answer: SeriesAnswer, record: ScalingOut, drawn: Drawn) -> None:
     with st.container(border=True):
         title = "Synchronous or asynchronous, with a slow worker"
         choice.slow_worker(link, choice.headed(link, title, "server", *choice.OF_SERVER))
@@ -328,7 +328,7 @@ def _uneven(link: Link, answer: Answer, record: ScalingOut, drawn: Drawn) -> Non
                 )
 
 
-def _slowed(answer: Answer, row: UnevenAnswer, theme: Theme) -> figures.ChartSpec:
+def _slowed(answer: SeriesAnswer, row: UnevenAnswer, theme: Theme) -> figures.ChartSpec:
     """Return the chart of both kinds of training against the share that a worker is stopped."""
     slow, waiting, free = lines.uneven(answer, row)
     return figures.uneven(slow, waiting, free, answer.question.slow, theme)
@@ -479,7 +479,7 @@ def _launched(row: RankRow) -> str:
     return f"{where}{'s' * (row.nodes > 1)}, {row.devices} devices"
 
 
-def _report(answer: Answer, record: ScalingOut) -> AnswerReport:
+def _report(answer: SeriesAnswer, record: ScalingOut) -> AnswerReport:
     """Return the content of the report, made at the click, when no page is being drawn."""
     steps, efficiency = (lines.by_devices(answer, efficiency=e) for e in (False, True))
     batch = "global batches" if answer.hold == "global" else "batches per device"

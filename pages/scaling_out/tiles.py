@@ -10,10 +10,10 @@ from planner import figures
 from planner.answers.records import ScalingRow
 from planner.core import Estimate, Refusal, Text, percent, plain, rounded_ends
 from planner.core.slugs import BADGE
-from planner.scaling_out import Answer, CountAnswer, best_of, devices, host_sentence
+from planner.scaling_out import CountAnswer, SeriesAnswer, best_of, devices, host_sentence
 
 
-def draw(answer: Answer) -> None:
+def draw(answer: SeriesAnswer) -> None:
     """Draw whether more devices pay: the fastest count, its gain, and from which batch."""
     best = best_of(answer)
     if best is None or isinstance(best.speed_up, Refusal):
@@ -36,13 +36,13 @@ def draw(answer: Answer) -> None:
         st.markdown(widgets.answer_text(host))
 
 
-def _tied(answer: Answer, best: CountAnswer) -> bool:
+def _tied(answer: SeriesAnswer, best: CountAnswer) -> bool:
     gain = best.speed_up
     between = not isinstance(gain, Refusal) and float(gain.low) <= 1.0 <= float(gain.high)
     return between and best.devices != answer.series.base
 
 
-def _tiles(answer: Answer, best: CountAnswer) -> list[figures.Tile]:
+def _tiles(answer: SeriesAnswer, best: CountAnswer) -> list[figures.Tile]:
     base = devices(answer.series.base)
     made = [figures.time_tile("Step time", best.step)]
     if best.devices == answer.series.base:
@@ -65,7 +65,7 @@ def _tiles(answer: Answer, best: CountAnswer) -> list[figures.Tile]:
     return made
 
 
-def _crossing(answer: Answer, best: CountAnswer) -> Estimate | None:
+def _crossing(answer: SeriesAnswer, best: CountAnswer) -> Estimate | None:
     batches = (c.batch for c in answer.crossings if c.devices == best.devices and not c.is_driver)
     batch = next(batches, None)
     if not isinstance(batch, Estimate) or answer.hold != "global" or batch.low == batch.high:
@@ -73,7 +73,7 @@ def _crossing(answer: Answer, best: CountAnswer) -> Estimate | None:
     return batch
 
 
-def _line(answer: Answer, best: CountAnswer, *, tied: bool) -> str:
+def _line(answer: SeriesAnswer, best: CountAnswer, *, tied: bool) -> str:
     base = devices(answer.series.base)
     if tied:
         return Text(

@@ -20,7 +20,7 @@ MOST_BESIDE: Final = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Choice:
+class ThroughputChoice:
     """The workload's name, and the curves to show.
 
     `steps` are the runs of the chosen systems and patterns, None where none is chosen.
@@ -31,7 +31,7 @@ class Choice:
     steps: TimedSteps | None
 
 
-def draw(link: Link, shared: Store, left_out: frozenset[str]) -> Choice | None:
+def draw(link: Link, shared: Store, left_out: frozenset[str]) -> ThroughputChoice | None:
     """Draw the controls; return the choice, None without runs."""
     workloads = kept.workload_names(shared)
     if not workloads:
@@ -70,7 +70,7 @@ def draw(link: Link, shared: Store, left_out: frozenset[str]) -> Choice | None:
             )
         )
     shown = chosen[:MOST_CURVES]
-    return Choice(workload=workload, chosen=shown, steps=steps)
+    return ThroughputChoice(workload=workload, chosen=shown, steps=steps)
 
 
 def _patterns(link: Link, shared: Store, workload: str) -> list[str]:

@@ -75,7 +75,7 @@ from planner.compare.undecided import undecided
 from planner.convergence import goal_text, targets_of, usual_target
 from planner.core import (
     Estimate,
-    Problem,
+    ParameterProblem,
     QueryTexts,
     Text,
     cell,
@@ -122,7 +122,7 @@ MOST_NAMED: Final = 6
 """Most workloads that a message names."""
 
 
-def no_steps(store: Store, optimizer: str) -> list[Problem]:
+def no_steps(store: Store, optimizer: str) -> list[ParameterProblem]:
     """Return why a workload without measured steps to a target is refused.
 
     Args:
@@ -132,13 +132,13 @@ def no_steps(store: Store, optimizer: str) -> list[Problem]:
     message = Text(
         "This workload has no measured steps to a target. {instead}", instead=_instead(store)
     )
-    wrong = [Problem(parameter="goal", message=message)]
+    wrong = [ParameterProblem(parameter="goal", message=message)]
     if optimizer:
         hint = Text(
             "{optimizer} cannot be looked up without measured steps. Leave it out.",
             optimizer=shown(optimizer),
         )
-        wrong.append(Problem(parameter="optimizer", message=hint))
+        wrong.append(ParameterProblem(parameter="optimizer", message=hint))
     return wrong
 
 
@@ -158,14 +158,14 @@ def _instead(store: Store) -> str:
     return Text("Choose epochs, or choose a workload with steps to a target: {which}", which=which)
 
 
-NO_RUN: Final = Problem(
+NO_RUN: Final = ParameterProblem(
     parameter="",
     message="There is no run yet. Measure one, or name a folder of results in EPOCHWISE_RESULTS.",
 )
-ONLY_INFERENCE: Final = Problem(
+ONLY_INFERENCE: Final = ParameterProblem(
     parameter="workload", message=paragraph(INFERENCE.reason, INFERENCE.measure_next)
 )
-NO_TRAINING: Final = Problem(
+NO_TRAINING: Final = ParameterProblem(
     parameter="workload",
     message="There is no training run, only inference. Measure one, or describe a workload.",
 )
@@ -182,7 +182,7 @@ class HowLongAnswer:
     result: HowLong | None
     suspect: Mapping[str, str]
     query: str
-    problems: tuple[Problem, ...]
+    problems: tuple[ParameterProblem, ...]
     note: str = ""
 
 
@@ -196,7 +196,7 @@ class CurveAnswer:
     chosen: tuple[SystemCurve, ...]
     batches: tuple[float, ...]
     query: str
-    problems: tuple[Problem, ...]
+    problems: tuple[ParameterProblem, ...]
     notes: tuple[str, ...] = ()
 
 
@@ -210,7 +210,7 @@ class CompareAnswer:
     answered: Answered
     display: Display
     query: str
-    problems: tuple[Problem, ...]
+    problems: tuple[ParameterProblem, ...]
     by: datetime | None = None
 
 
@@ -323,7 +323,7 @@ def compare_answered(
         return CompareAnswer(answered=nothing, display=asking.display, query=asking.query,
                              problems=tuple(problems or [NO_RUN]))  # fmt: skip
     answer = answered_whole(asking.request, facts, today)
-    problems += [Problem(parameter=parameter_of(t), message=t) for t in answer.problems]
+    problems += [ParameterProblem(parameter=parameter_of(t), message=t) for t in answer.problems]
     stated["options"] = answer.chosen
     if answer.comparison is not None:
         stated["made"] = made_text(answer.comparison, facts.job, today)
@@ -340,7 +340,7 @@ def compare_facts(
     store: Store,
     catalog: Catalog,
     asking: CompareParameters,
-    problems: list[Problem],
+    problems: list[ParameterProblem],
     stated: dict[str, Any] | None = None,
 ) -> JobFacts | None:
     """Return the facts of the requested job; None where there is no such job.
@@ -375,7 +375,7 @@ def _target_of(
     job: Job,
     asking: CompareParameters,
     *,
-    problems: list[Problem],
+    problems: list[ParameterProblem],
     stated: dict[str, Any],
 ) -> Target | None:
     """Return the requested target with its law and stated times; None without any of both."""
@@ -426,7 +426,10 @@ def _target(trials: Trials, value: float | None) -> float | None:
 
 
 def _place(
-    store: Store, values: Mapping[str, Any], problems: list[Problem], stated: dict[str, Any]
+    store: Store,
+    values: Mapping[str, Any],
+    problems: list[ParameterProblem],
+    stated: dict[str, Any],
 ) -> tuple[str, str] | None:
     """Return workload and pattern by name, slugs in `stated`; None without any run."""
     names = slugs(queries.workloads(store))
@@ -446,7 +449,7 @@ def _place(
     return workload, patterns[pattern]
 
 
-def _trained(store: Store, requested: str, problems: list[Problem]) -> str | None:
+def _trained(store: Store, requested: str, problems: list[ParameterProblem]) -> str | None:
     """Return the slug of the requested or first trained workload; None without one."""
     names, trained = slugs(queries.workloads(store)), queries.trained(store)
     trainable = {short: name for short, name in names.items() if name in trained}
@@ -459,7 +462,7 @@ def _trained(store: Store, requested: str, problems: list[Problem]) -> str | Non
         return None
     if requested and not isinstance(meant, str):  # it may match an untrained workload too
         problems.append(
-            Problem(parameter="workload", message=not_found("workload", requested, names))
+            ParameterProblem(parameter="workload", message=not_found("workload", requested, names))
         )
         return next(iter(trainable))
     return meant if isinstance(meant, str) else next(iter(trainable))
@@ -469,7 +472,7 @@ def _runs_of_curves(
     store: Store,
     workload: str,
     values: Mapping[str, Any],
-    problems: list[Problem],
+    problems: list[ParameterProblem],
     stated: dict[str, Any],
 ) -> TimedSteps:
     """Return step times of the requested patterns and systems, or of the defaults.
@@ -502,7 +505,7 @@ def looked_up_slug(
     kind: str,
     requested: str | None,
     names: Mapping[str, str],
-    problems: list[Problem],
+    problems: list[ParameterProblem],
     *,
     usual: str = "",
 ) -> str:
@@ -511,7 +514,9 @@ def looked_up_slug(
     if isinstance(meant, str):
         return meant
     if requested:
-        problems.append(Problem(parameter=parameter, message=not_found(kind, requested, names)))
+        problems.append(
+            ParameterProblem(parameter=parameter, message=not_found(kind, requested, names))
+        )
     return usual or next(iter(names))
 
 
@@ -520,12 +525,12 @@ def picked(
     kind: str,
     requested: Iterable[str],
     names: Mapping[str, str],
-    problems: list[Problem],
+    problems: list[ParameterProblem],
 ) -> list[str]:
     """Return the requested slugs that exist, in their order."""
     meant = [(w, looked_up(w, names)) for w in requested]
     problems += [
-        Problem(parameter=parameter, message=not_found(kind, w, names))
+        ParameterProblem(parameter=parameter, message=not_found(kind, w, names))
         for w, m in meant
         if not isinstance(m, str)
     ]

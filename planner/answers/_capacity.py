@@ -49,11 +49,11 @@ from planner.capacity import (
 )
 from planner.catalog import Accelerator, Catalog, accelerator_named
 from planner.compare import entry_id, entry_of, part_of, price_of_peak
-from planner.compare.comparison import Question
+from planner.compare.comparison import CompareQuestion
 from planner.compare.evaluation import Worked, wall_draws, wall_time, worked
 from planner.core import (
     Estimate,
-    Problem,
+    ParameterProblem,
     QueryTexts,
     Refusal,
     Text,
@@ -99,7 +99,7 @@ class CapacityQuestion:
     assumed: QueryTexts
     display: Display
     values: Mapping[str, Any]
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[ParameterProblem, ...] = ()
 
     @property
     def query(self) -> str:
@@ -116,7 +116,7 @@ class _PricedJob:
     job: MonthlyJob
     request: Request
     facts: JobFacts
-    question: Question
+    question: CompareQuestion
     options: Mapping[str, Candidate]
     times: dict[str, RunTime]
     """Times that were estimated before, by id of the machine."""
@@ -143,7 +143,7 @@ def capacity_answered(
     """
     parameters = capacity_question(question, today)
     if parameters.problems or not parameters.jobs:
-        problems = parameters.problems or (Problem(parameter="jobs", message=_NO_JOB),)
+        problems = parameters.problems or (ParameterProblem(parameter="jobs", message=_NO_JOB),)
         return CapacityAnswer(sentence="", keeps=False, problems=problems, query=parameters.query,
                               horizon=parameters.horizon)  # fmt: skip
     answer = capacity(
@@ -163,7 +163,7 @@ def capacity_question(question: QueryTexts, today: date) -> CapacityQuestion:
         preset = presets().get(values["preset"])
         if preset is None:
             message = missing("preset", values["preset"], list(presets()))
-            problems.append(Problem(parameter="preset", message=message))
+            problems.append(ParameterProblem(parameter="preset", message=message))
         jobs = preset or ()
     display, strange = display_of(values, today)
     problems += strange
@@ -198,22 +198,22 @@ def _assumed(values: Mapping[str, Any]) -> dict[str, list[str]]:
     return {n: [text_of(values[n])] for n in shared if values[n] is not None}
 
 
-def _owned_stock(text: str, problems: list[Problem]) -> Stock | None:
+def _owned_stock(text: str, problems: list[ParameterProblem]) -> Stock | None:
     match = STOCK_LINE.fullmatch(text.strip())
     if match is None or match[2].count("|") > 1:
         message = Text("{text!r} is no machine. Write 2 x a100-sxm-80gb|8.", text=text[:60])
-        problems.append(Problem(parameter="owned", message=message))
+        problems.append(ParameterProblem(parameter="owned", message=message))
         return None
     count, machine, _ = match.groups()
     whole = machine if "|" in machine else f"{machine}|1"
     return Stock(machine=f"own|{whole}", count=min(int(count or 1), MOST_MACHINES))
 
 
-def _stock(text: str, problems: list[Problem]) -> Stock | None:
+def _stock(text: str, problems: list[ParameterProblem]) -> Stock | None:
     stock = stock_of(text)
     if "|" in stock.machine and not _ENTRY.fullmatch(stock.machine):
         problems.append(
-            Problem(
+            ParameterProblem(
                 parameter="fleet",
                 message=Text("{text!r} is no line. {form}", text=text[:60], form=_FORM),
             )
@@ -226,7 +226,7 @@ def _stock(text: str, problems: list[Problem]) -> Stock | None:
             count=stock.count,
             most_machines=MOST_MACHINES,
         )
-        problems.append(Problem(parameter="fleet", message=message))
+        problems.append(ParameterProblem(parameter="fleet", message=message))
         return None
     return stock
 
@@ -256,7 +256,7 @@ def capacity(
         display: currency and tax of the sentences and tiles.
         tell: takes what is being done, for those who wait.
     """
-    problems: list[Problem] = []
+    problems: list[ParameterProblem] = []
     fleet = _with_catalogue(fleet, catalog)
     words = plural(len(jobs), "Estimating times and prices of {count} job",
                    "Estimating times and prices of {count} jobs")  # fmt: skip
@@ -300,7 +300,7 @@ def case_of(
     Raises:
         ValueError: a job or a machine has a problem.
     """
-    problems: list[Problem] = []
+    problems: list[ParameterProblem] = []
     fleet = Fleet(stocks=tuple(stocks), find=False)
     case = _case(_Shop(store, catalog, today), jobs, (fleet, Horizon(), {}), problems)
     if case is None:
@@ -312,7 +312,7 @@ def _case(
     shop: _Shop,
     jobs: Sequence[MonthlyJob],
     of: tuple[Fleet, Horizon, QueryTexts],
-    problems: list[Problem],
+    problems: list[ParameterProblem],
 ) -> Simulation | None:
     """Return what is simulated; None with a problem, which is added."""
     fleet, horizon, assumed = of
@@ -320,7 +320,7 @@ def _case(
     every = [_priced(shop, j, texts, assumed, problems) for j in jobs]
     priced = [a for a in every if a is not None]
     if problems or not priced:
-        problems += [] if problems else [Problem(parameter="jobs", message=_NO_JOB)]
+        problems += [] if problems else [ParameterProblem(parameter="jobs", message=_NO_JOB)]
         return None
     if fleet.find and all(s.machine.startswith("own|") for s in fleet.stocks):
         texts = (*texts, *_choice(priced))
@@ -453,7 +453,11 @@ class _Shop:
 
 
 def _priced(
-    shop: _Shop, job: MonthlyJob, texts: Sequence[str], assumed: QueryTexts, problems: list[Problem]
+    shop: _Shop,
+    job: MonthlyJob,
+    texts: Sequence[str],
+    assumed: QueryTexts,
+    problems: list[ParameterProblem],
 ) -> _PricedJob | None:
     """Return a job as a question to Compare hardware; None with a problem, which is added.
 
@@ -470,13 +474,13 @@ def _priced(
         key,
         lambda: (*_priced_anew(shop, job, texts, texts_of_job), shop.catalog),  # which keeps its id
     )
-    problems += [Problem(parameter="jobs", message=f"{job.name}: {p}") for p in here]
+    problems += [ParameterProblem(parameter="jobs", message=f"{job.name}: {p}") for p in here]
     return None if priced is None else replace(priced, job=job)
 
 
 def _priced_anew(
     shop: _Shop, job: MonthlyJob, texts: Sequence[str], question: QueryTexts
-) -> tuple[_PricedJob | None, tuple[Problem, ...]]:
+) -> tuple[_PricedJob | None, tuple[ParameterProblem, ...]]:
     asking, wrong = compare_parameters(question)
     here = list(wrong)
     facts = compare_facts(shop.store, shop.catalog, asking, here)
@@ -526,7 +530,7 @@ def _option_id(text: str, priced: _PricedJob) -> str:
 
 
 def _machines(
-    priced: Sequence[_PricedJob], texts: Sequence[str], problems: list[Problem]
+    priced: Sequence[_PricedJob], texts: Sequence[str], problems: list[ParameterProblem]
 ) -> list[Machine]:
     machines = []
     for text in texts:
@@ -534,13 +538,13 @@ def _machines(
             parsed = entry_of(_entry_text(text), priced[0].facts.catalog,
                               dict(priced[0].request.usd_per))  # fmt: skip
             if isinstance(parsed, str):
-                problems.append(Problem(parameter="fleet", message=parsed))
+                problems.append(ParameterProblem(parameter="fleet", message=parsed))
                 continue
         name = _option_id(text, priced[0])
         option = next((a.options[name] for a in priced if name in a.options), None)
         if option is None:
             message = missing("option", text, list(priced[0].options))
-            problems.append(Problem(parameter="fleet", message=message))
+            problems.append(ParameterProblem(parameter="fleet", message=message))
             continue
         machines.append(_machine(option, text, priced[0].question))
     return machines
@@ -604,7 +608,7 @@ def _fits(option: Candidate, priced: _PricedJob) -> bool:
     return fit_of(priced.question.job, whole.hardware, priced.question.job.batch).fits is not False
 
 
-def _machine(option: Candidate, text: str, question: Question) -> Machine:
+def _machine(option: Candidate, text: str, question: CompareQuestion) -> Machine:
     offer, card, entry = option.offer, option.hardware.accelerator, _ENTRY.fullmatch(text)
     term: Term = _TERMS[entry[1] if entry else option.way]
     years, rental = 0, option.rental
@@ -630,7 +634,7 @@ def _label(option: Candidate, term: Term, years: int) -> str:
     return f"{option.hardware.label} ({terms})"
 
 
-def _on_terms(rental: Rental, term: Term, question: Question) -> Rental:
+def _on_terms(rental: Rental, term: Term, question: CompareQuestion) -> Rental:
     assumed = question.assumed
     if term == "spot":
         return replace(

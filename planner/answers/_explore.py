@@ -26,7 +26,7 @@ from planner.catalog import Catalog
 from planner.core import (
     Cell,
     Floats,
-    Problem,
+    ParameterProblem,
     QueryTexts,
     Text,
     cell,
@@ -47,13 +47,13 @@ from planner.explore import (
     LEAST,
     STATISTIC_WORDS,
     Category,
+    ExploreQuestion,
     Fact,
     Fits,
     Law,
     Measure,
     Pivot,
     Points,
-    Question,
     category_of,
     check,
     chosen_runs,
@@ -108,7 +108,7 @@ class ExploreAnswer:
 
     view: str
     runs: pa.Table
-    question: Question
+    question: ExploreQuestion
     points: Points | None
     fits: Fits | None
     pivot: PivotAnswer | None
@@ -118,7 +118,7 @@ class ExploreAnswer:
     sentence: str
     notes: tuple[str, ...]
     query: str
-    problems: tuple[Problem, ...]
+    problems: tuple[ParameterProblem, ...]
 
 
 def explore_runs(
@@ -216,25 +216,25 @@ class _Parts:
 
     view: str
     runs: pa.Table
-    question: Question
+    question: ExploreQuestion
     query: str
 
     def with_points(
         self, points: Points | None, fits: Fits | None, notes: Sequence[str],
-        problems: Sequence[Problem],
+        problems: Sequence[ParameterProblem],
     ) -> ExploreAnswer:  # fmt: skip
         sentence = "" if points is None else _sentence(points)
         return self._answer(problems, points=points, fits=fits, notes=notes, sentence=sentence)
 
     def with_pivot(
-        self, pivot: PivotAnswer | None, before: Sequence[str], problems: Sequence[Problem]
+        self, pivot: PivotAnswer | None, before: Sequence[str], problems: Sequence[ParameterProblem]
     ) -> ExploreAnswer:
         sentence, notes = ("", ()) if pivot is None else _pivot_words(pivot)
         return self._answer(problems, pivot=pivot, notes=(*before, *notes), sentence=sentence)
 
     def with_facts(
         self, names: Sequence[str], facts: Sequence[Fact], provenance: Sequence[Fact],
-        problems: Sequence[Problem],
+        problems: Sequence[ParameterProblem],
     ) -> ExploreAnswer:  # fmt: skip
         differing = sum(fact.differs for fact in facts)
         sentence = (
@@ -248,7 +248,7 @@ class _Parts:
 
     def _answer(
         self,
-        problems: Sequence[Problem],
+        problems: Sequence[ParameterProblem],
         *,
         points: Points | None = None,
         fits: Fits | None = None,
@@ -267,9 +267,9 @@ class _Parts:
         )  # fmt: skip
 
 
-def question_of(values: Mapping[str, Any], problems: list[Problem]) -> Question:
+def question_of(values: Mapping[str, Any], problems: list[ParameterProblem]) -> ExploreQuestion:
     """Return the question of parameters' values; adds a malformed brush to `problems`."""
-    return Question(
+    return ExploreQuestion(
         x=values["x"].strip(),
         y=values["y"].strip(),
         colour=_chosen(values["colour"]),
@@ -291,14 +291,14 @@ def _chosen(text: str) -> str:
     return "" if text.strip() == NONE_CHOSEN else text.strip()
 
 
-def _area(name: str, text: str, problems: list[Problem]) -> tuple[float, ...]:
+def _area(name: str, text: str, problems: list[ParameterProblem]) -> tuple[float, ...]:
     if not text:
         return ()
     corners = tuple(number_of(part) for part in text.split(","))
     right = len(corners) >= 4 and len(corners) % 2 == 0 and len(corners) <= 2 * MOST_CORNERS
     if not right or any(c != c for c in corners):  # noqa: PLR0124 - NaN is not equal to itself
         message = "The area is not a list of corners. Write x0,y0,x1,y1, such as 0,0,128,40."
-        problems.append(Problem(parameter=name, message=message))
+        problems.append(ParameterProblem(parameter=name, message=message))
         return ()
     return corners
 
@@ -401,14 +401,14 @@ _PAGES: Final[Mapping[Law, str]] = {
 # -- pivot ---------------------------------------------------------------------------------------
 
 
-def _pivot_problems(values: Mapping[str, Any]) -> list[Problem]:
+def _pivot_problems(values: Mapping[str, Any]) -> list[ParameterProblem]:
     problems = []
     for name in ("rows", "columns"):
         text = values[name].strip()
         if not (name == "columns" and text == NONE_CHOSEN) and (wrong := group_problem(text)):
-            problems.append(Problem(parameter=name, message=wrong))
+            problems.append(ParameterProblem(parameter=name, message=wrong))
     if wrong := problem_of(values["measure"].strip()):
-        problems.append(Problem(parameter="measure", message=wrong))
+        problems.append(ParameterProblem(parameter="measure", message=wrong))
     return problems
 
 
@@ -454,7 +454,7 @@ def _side(
     runs: pa.Table,
     values: Mapping[str, Any],
     pairs: Sequence[tuple[str, str]] | None,
-    problems: list[Problem],
+    problems: list[ParameterProblem],
 ) -> _Side:
     if pairs is not None:
         names = [f"{workload} on {system}" for workload, system in pairs]
@@ -469,9 +469,11 @@ def _side(
             message = Text(
                 "There is no run {text!r}. Copy an id of 32 digits from a row.", text=text[:40]
             )
-            problems.append(Problem(parameter="run", message=message))
+            problems.append(ParameterProblem(parameter="run", message=message))
     if not problems and 0 < len(at) < LEAST:
-        problems.append(Problem(parameter="run", message="Only one run. Choose a second one."))
+        problems.append(
+            ParameterProblem(parameter="run", message="Only one run. Choose a second one.")
+        )
     rows = runs.take(pa.array(at, pa.int64())).to_pylist()
     names = [run_name(row) for row in rows]
     return names, facts_of(rows) if rows else (), provenance_of(rows) if rows else ()
@@ -509,7 +511,7 @@ def _named(store: Store, catalog: Catalog) -> dict[str, dict[str, str]]:
 
 
 def _pairs(
-    names: Mapping[str, dict[str, str]], texts: Sequence[str], problems: list[Problem]
+    names: Mapping[str, dict[str, str]], texts: Sequence[str], problems: list[ParameterProblem]
 ) -> list[tuple[str, str]]:
     pairs = []
     for text in texts:
@@ -518,7 +520,7 @@ def _pairs(
             message = Text(
                 "{text!r} is no pair. Write workload|system, each as its slug.", text=text[:80]
             )
-            problems.append(Problem(parameter="pair", message=message))
+            problems.append(ParameterProblem(parameter="pair", message=message))
             continue
         pair = []
         for kind, part in zip(names, parts, strict=True):
@@ -527,7 +529,7 @@ def _pairs(
                 pair.append(names[kind][meant])
             else:
                 wrong = not_found(kind, part, names[kind])
-                problems.append(Problem(parameter="pair", message=wrong))
+                problems.append(ParameterProblem(parameter="pair", message=wrong))
         if len(pair) == 2:
             pairs.append((pair[0], pair[1]))
     return pairs

@@ -16,7 +16,7 @@ from planner.answers.runs import suspects_of
 from planner.catalog import Accelerator, Catalog
 from planner.core import (
     Cell,
-    Problem,
+    ParameterProblem,
     QueryTexts,
     Record,
     Text,
@@ -50,7 +50,7 @@ class ResultsAnswer:
     total: int
     next_cursor: str
     query: str
-    problems: tuple[Problem, ...]
+    problems: tuple[ParameterProblem, ...]
 
 
 def results_answered(store: Store, question: QueryTexts) -> ResultsAnswer:
@@ -70,7 +70,7 @@ def results_answered(store: Store, question: QueryTexts) -> ResultsAnswer:
     table = queries.table(store, filters, values["limit"] + before, begin[0] - before)
     ids = table["run_id"].to_pylist()
     if before and ids[:1] != [begin[1]]:
-        problems.append(Problem(parameter="cursor", message=_CHANGED))
+        problems.append(ParameterProblem(parameter="cursor", message=_CHANGED))
     rows = [_row(r, suspect.names) for r in table.slice(before).to_pylist()]
     total, end = queries.count(store, filters), begin[0] + len(rows)
     return ResultsAnswer(
@@ -83,7 +83,7 @@ def results_answered(store: Store, question: QueryTexts) -> ResultsAnswer:
 
 
 def filters_of(
-    store: Store, values: Mapping[str, Any], problems: list[Problem]
+    store: Store, values: Mapping[str, Any], problems: list[ParameterProblem]
 ) -> dict[str, list[str]]:
     """Return the filters of a question by facet, with run ids for those by suspect flag."""
     filters = _filters(store, values, problems)
@@ -123,7 +123,7 @@ def _row(row: Mapping[str, Any], suspect: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _filters(
-    store: Store, values: Mapping[str, Any], problems: list[Problem]
+    store: Store, values: Mapping[str, Any], problems: list[ParameterProblem]
 ) -> dict[str, list[str]]:
     """Return the filter values by facet, looked up by their slugs."""
     filters: dict[str, list[str]] = {}
@@ -143,27 +143,27 @@ def facet_names(store: Store) -> dict[str, dict[str, str]]:
     return store.once("names of facets", query)
 
 
-def _flags(requested: tuple[str, ...], problems: list[Problem]) -> list[str]:
+def _flags(requested: tuple[str, ...], problems: list[ParameterProblem]) -> list[str]:
     names = slugs([ANY, NONE, *NAMES])
     return [names[s] for s in picked("suspect", "suspect", requested, names, problems)]
 
 
-def _one_run(text: str, problems: list[Problem], name: str = "run") -> list[str]:
+def _one_run(text: str, problems: list[ParameterProblem], name: str = "run") -> list[str]:
     if _RUN.fullmatch(text):
         return [text]
     message = "A run's id is 32 digits from 0 to f. Copy it from a row."
-    problems.append(Problem(parameter=name, message=message))
+    problems.append(ParameterProblem(parameter=name, message=message))
     return []
 
 
-def _begin(cursor: str | None, problems: list[Problem]) -> tuple[int, str]:
+def _begin(cursor: str | None, problems: list[ParameterProblem]) -> tuple[int, str]:
     """Return the number of runs before the cursor, and the last of them."""
     if cursor is None:
         return 0, ""
     match = _CURSOR.fullmatch(cursor)
     if match is None:
         message = "The cursor is invalid. Use next_cursor unchanged."
-        problems.append(Problem(parameter="cursor", message=message))
+        problems.append(ParameterProblem(parameter="cursor", message=message))
         return 0, ""
     return int(match[1]), match[2]
 
@@ -178,7 +178,7 @@ _TOO_MANY: Final = Text(
     "with `python -m planner.store export FILE`, and ask that file.",
     most=MOST_RUNS,
 )
-NO_STATEMENT: Final = Problem(
+NO_STATEMENT: Final = ParameterProblem(
     parameter="sql", message="The statement is missing. Begin with SELECT * FROM runs."
 )
 
@@ -239,7 +239,7 @@ class SqlAnswer:
     statement: str
     rows: Rows | None
     query: str
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[ParameterProblem, ...] = ()
 
     @property
     def columns(self) -> tuple[SqlColumn, ...]:
@@ -263,7 +263,7 @@ def sql_answered(store: Store, catalog: Catalog, question: QueryTexts) -> SqlAns
         try:
             rows = _rows(store, catalog, statement)
         except RefusedError as error:
-            problems.append(Problem(parameter="sql", message=message_of(error)))
+            problems.append(ParameterProblem(parameter="sql", message=message_of(error)))
     return SqlAnswer(
         statement=statement,
         rows=rows,

@@ -33,7 +33,7 @@ from planner.answers.runs import suspects_of
 from planner.catalog import Accelerator, Catalog, accelerator_named
 from planner.core import (
     HOUR_S,
-    Problem,
+    ParameterProblem,
     QueryTexts,
     Record,
     Refusal,
@@ -51,11 +51,11 @@ from planner.networks import Network, network_known, network_named, operations_o
 from planner.runs import Placement, Run
 from planner.scaling import SPLIT
 from planner.scaling_out import (
-    Answer,
     CountAnswer,
     Crossing,
-    Question,
-    Series,
+    DeviceSeries,
+    SeriesAnswer,
+    SeriesQuestion,
     UnevenAnswer,
     answer_of,
     batch_text,
@@ -76,7 +76,7 @@ OF_IMAGES: Final = frozenset({"Vision", "Image generation"})
 """Tasks of networks of images."""
 PIXELS: Final = re.compile(r"(\d+)x(\d+)(?:x\d+)?")
 """Of the column `input_shape`: 32x32x3."""
-NO_SERIES: Final = Problem(
+NO_SERIES: Final = ParameterProblem(
     parameter="workload",
     message="No run of this workload was timed on several device counts. Measure two counts.",
 )
@@ -91,12 +91,12 @@ class ScalingOutAnswer:
     that runs or network state, None where they state none; `of_images` whether images are trained.
     """
 
-    answer: Answer | None
+    answer: SeriesAnswer | None
     names: Mapping[str, str]
     series: str
     driver: str
     query: str
-    problems: tuple[Problem, ...]
+    problems: tuple[ParameterProblem, ...]
     stated: tuple[queries.RankedCase, ...] = ()
     images: str = ""
     image_px: float | None = None
@@ -187,7 +187,7 @@ _Groups = dict[tuple[str, str, str], tuple[list[Run], Mapping[str, Placement]]]
 
 def series_by_slug(
     store: Store, workload: str, left_out: frozenset[str] = frozenset()
-) -> dict[str, Series]:
+) -> dict[str, DeviceSeries]:
     """Return every series of a workload by slug, fitted once until a run changes.
 
     Stated launch modes come first, then those with a driver, then those with most counts.
@@ -196,7 +196,9 @@ def series_by_slug(
     return store.once(key, lambda: _series_by_slug(store, workload, left_out))
 
 
-def _series_by_slug(store: Store, workload: str, left_out: frozenset[str]) -> dict[str, Series]:
+def _series_by_slug(
+    store: Store, workload: str, left_out: frozenset[str]
+) -> dict[str, DeviceSeries]:
     groups: _Groups = {}
     timed = queries.timed_systems(store, workload)
     for pattern in dict.fromkeys(t.pattern for t in timed):
@@ -245,7 +247,7 @@ def usual_driver(store: Store, workload: str, series: str) -> str:
     return _usual_driver(every[series], every) if series in every else ""
 
 
-def _usual_driver(series: Series, every: Mapping[str, Series]) -> str:
+def _usual_driver(series: DeviceSeries, every: Mapping[str, DeviceSeries]) -> str:
     """Return the slug of a series without workers on the same system; "" without one."""
     if series.launch in ALONE or not series.launch:
         return ""
@@ -253,16 +255,16 @@ def _usual_driver(series: Series, every: Mapping[str, Series]) -> str:
     return next(same, "")
 
 
-def _machine(series: Series) -> str:
+def _machine(series: DeviceSeries) -> str:
     """Return the system of a series without the number of machines."""
     return series.runs[0].system.split(" × ")[-1]
 
 
 def _question(
     values: Mapping[str, Any], samples: float | None, facts: Mapping[str, Any]
-) -> Question:
+) -> SeriesQuestion:
     hours, link = values["deadline"], values["server_gbit_per_s"]
-    return Question(
+    return SeriesQuestion(
         batches=tuple(sorted(values["batch"])),
         hold=values["hold"],
         devices=tuple(int(n) for n in values["devices"]),
@@ -290,7 +292,7 @@ def _image_side(facts: Mapping[str, Any]) -> float | None:
     return own or usual
 
 
-def _images(own: float | None, answer: Answer, side: float | None) -> str:
+def _images(own: float | None, answer: SeriesAnswer, side: float | None) -> str:
     """Return the batch of another image size with as many pixels; "" where no size is known.
 
     Pixels, and bytes at equal channels and precision, grow with the square of the side: batch 512
@@ -338,7 +340,7 @@ def scaling_out(result: ScalingOutAnswer, sets: Sequence[ResultSet]) -> ScalingO
     )
 
 
-def scaling_sources(answer: Answer, sets: Sequence[ResultSet]) -> list[Record]:
+def scaling_sources(answer: SeriesAnswer, sets: Sequence[ResultSet]) -> list[Record]:
     """Return the sources of the series and its driver, one row per result set."""
     every = (answer.series, *([answer.driver] if answer.driver else []))
     runs = {(series.label, run.result_set): run for series in every for run in series.runs}
@@ -443,7 +445,7 @@ class ProfiledShares:
         return max(1.0 - self.compute - self.communication - self.input, 0.0)
 
 
-def profiled_shares(store: Store, series: Series) -> tuple[ProfiledShares, ...]:
+def profiled_shares(store: Store, series: DeviceSeries) -> tuple[ProfiledShares, ...]:
     """Return the shares at every count of several devices that states them, fewest first.
 
     At each count they are those of its largest batch.
@@ -500,14 +502,14 @@ class SplitAnswer:
 
 
 def split_answered(
-    catalog: Catalog, values: Mapping[str, Any], problems: list[Problem]
+    catalog: Catalog, values: Mapping[str, Any], problems: list[ParameterProblem]
 ) -> SplitAnswer | None:
     """Return the cuts of the requested network; None with a problem added where there is none."""
     network = network_named(values["network"])
     accelerator = accelerator_named(catalog, values["accelerator"])
 
     def refuse(parameter: str, message: str) -> None:
-        problems.append(Problem(parameter=parameter, message=message))
+        problems.append(ParameterProblem(parameter=parameter, message=message))
 
     for name, named in (("network", network), ("accelerator", accelerator)):
         if isinstance(named, Refusal):

@@ -25,9 +25,9 @@ from planner.epochs import (
     MEASURE_AGAIN,
     QUICK,
     START_NOT_INCLUDED,
-    Answer,
     HowLong,
     Option,
+    OptionTotal,
     RatioReport,
     RunTimes,
     SpeedUp,
@@ -90,7 +90,7 @@ def total_in_words(total: Estimate) -> str:
     return interval(value, low, high) if is_rough(total) else clock(value)
 
 
-def _answer_row(answer: Answer, result: HowLong, suspect: str | None) -> Record:
+def _answer_row(answer: OptionTotal, result: HowLong, suspect: str | None) -> Record:
     run, total = answer.option.run, answer.total
     ratio = answer.speed_ratio
     return {

@@ -24,7 +24,7 @@ from planner.answers.parameters import JOB
 from planner.capacity import MOST_JOBS, MonthlyJob, Stock
 from planner.core import (
     Parameter,
-    Problem,
+    ParameterProblem,
     Text,
     bare,
     harmless,
@@ -173,17 +173,21 @@ def job_of_text(text: str, number: int = 1) -> JobTable:
     return JobTable(jobs=() if job is None else (job,), problems=tuple(problems))
 
 
-def jobs_of_texts(texts: Sequence[str]) -> tuple[tuple[MonthlyJob, ...], tuple[Problem, ...]]:
+def jobs_of_texts(
+    texts: Sequence[str],
+) -> tuple[tuple[MonthlyJob, ...], tuple[ParameterProblem, ...]]:
     """Return the jobs of the texts of a link, and their problems."""
     tables = [job_of_text(text, n) for n, text in enumerate(texts, start=1)]
     jobs = tuple(j for t in tables for j in t.jobs)
-    problems = [Problem(parameter="jobs", message=str(p)) for t in tables for p in t.problems]
+    problems = [
+        ParameterProblem(parameter="jobs", message=str(p)) for t in tables for p in t.problems
+    ]
     for name, times in Counter(j.name for j in jobs).items():
         if times > 1:
             message = Text(
                 "{times} jobs are called {name!r}. Give each its own name.", times=times, name=name
             )
-            problems.append(Problem(parameter="jobs", message=message))
+            problems.append(ParameterProblem(parameter="jobs", message=message))
     return jobs, tuple(problems)
 
 

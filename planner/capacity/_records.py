@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final, Literal
 
-from planner.core import Estimate, Problem, Refusal, Text, paragraph, speak_once
+from planner.core import Estimate, ParameterProblem, Refusal, Text, paragraph, speak_once
 from planner.cost import Influence, Owned, Rental
 
 Term = Literal["owned", "bought", "reserved", "on demand", "spot"]
@@ -443,7 +443,7 @@ class CapacityAnswer:
     measure_next: JobToMeasure | None = None
     compared: int = 0
     notes: tuple[str, ...] = ()
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[ParameterProblem, ...] = ()
     query: str = ""
     sources: tuple[Mapping[str, str | None], ...] = field(default_factory=tuple)
     horizon: Horizon = field(default_factory=Horizon)

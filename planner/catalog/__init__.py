@@ -13,7 +13,7 @@ from planner.catalog._combine import (
     words_of,
 )
 from planner.catalog._records import PRECISIONS, Accelerator, Catalog, Offer, Origin, Tariff
-from planner.catalog._rows import Parsed, Problem, csv_of, parse_csv, table_of
+from planner.catalog._rows import CatalogProblem, Parsed, csv_of, parse_csv, table_of
 from planner.catalog._schema import (
     LIMITS,
     TABLE_NAMES,

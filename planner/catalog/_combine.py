@@ -16,7 +16,7 @@ from functools import lru_cache
 from typing import Final, TypeVar
 
 from planner.catalog._records import Accelerator, Catalog, Offer, Tariff
-from planner.catalog._rows import Parsed, Problem, first_problems
+from planner.catalog._rows import CatalogProblem, Parsed, first_problems
 from planner.catalog._schema import LIMITS
 from planner.core import Refusal, Text
 
@@ -252,7 +252,7 @@ def with_known_accelerators(offers: Parsed, catalog: Catalog) -> Parsed:
     ids = {accelerator.id for accelerator in catalog.accelerators}
     answers: dict[str, Accelerator | Refusal] = {}
     kept: list[tuple[int, Offer]] = []
-    problems: list[Problem] = []
+    problems: list[CatalogProblem] = []
     unasked = 0
     for row, offer in _offers(offers):
         text = offer.accelerator
@@ -268,13 +268,13 @@ def with_known_accelerators(offers: Parsed, catalog: Catalog) -> Parsed:
     return replace(offers, entries=tuple(kept), problems=shown_problems)
 
 
-def _unclear(file: str, row: int, why: Refusal) -> Problem:
+def _unclear(file: str, row: int, why: Refusal) -> CatalogProblem:
     message = Text(
         "is not understood: {reason} {measure_next}",
         reason=why.reason,
         measure_next=why.measure_next,
     )
-    return Problem(file=file, row=row, column="accelerator", message=message)
+    return CatalogProblem(file=file, row=row, column="accelerator", message=message)
 
 
 def _offers(parsed: Parsed) -> Iterable[tuple[int, Offer]]:

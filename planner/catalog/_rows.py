@@ -161,7 +161,7 @@ Cells = Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Problem:
+class CatalogProblem:
     """One problem of a file of the catalogue: where, what, and what to do next.
 
     `row` counts as a spreadsheet does: the header is row 1. It is None for the whole file, and
@@ -191,7 +191,7 @@ class Parsed:
     table: TableName
     file: str
     entries: tuple[tuple[int, Entry], ...] = ()
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[CatalogProblem, ...] = ()
 
     @property
     def records(self) -> tuple[Entry, ...]:
@@ -218,11 +218,11 @@ def parse_rows(
     """
     name = file or f"{table}.csv"
     entries: dict[str, tuple[int, Entry]] = {}
-    problems: list[Problem] = []
+    problems: list[CatalogProblem] = []
     for row, cells in rows:
         values, wrong = _values(table, row, cells, name)
         wrong = wrong or [
-            Problem(file=name, row=row, column=c, message=m)
+            CatalogProblem(file=name, row=row, column=c, message=m)
             for c, m in (*_between(table, values), *_from_the_future(values, today))
         ]
         if wrong:
@@ -237,13 +237,15 @@ def parse_rows(
     return Parsed(table=table, file=name, entries=tuple(entries.values()), problems=shown)
 
 
-def first_problems(problems: Sequence[Problem], file: str, more: int = 0) -> tuple[Problem, ...]:
+def first_problems(
+    problems: Sequence[CatalogProblem], file: str, more: int = 0
+) -> tuple[CatalogProblem, ...]:
     """Return the first problems with a count of the others; `more` were not created."""
     most = LIMITS["problems"].value
     rest = len(problems) - (most - 1) + more
     if len(problems) + more <= most:
         return tuple(problems)
-    last = Problem(
+    last = CatalogProblem(
         file=file, row=None, column="", message=Text("has {rest} more problems.", rest=rest)
     )
     return (*problems[: most - 1], last)
@@ -251,19 +253,21 @@ def first_problems(problems: Sequence[Problem], file: str, more: int = 0) -> tup
 
 def _values(
     table: TableName, row: int, cells: Cells, file: str
-) -> tuple[dict[str, Any], list[Problem]]:
+) -> tuple[dict[str, Any], list[CatalogProblem]]:
     values: dict[str, Any] = {}
-    problems: list[Problem] = []
+    problems: list[CatalogProblem] = []
     for column in TABLES[table]:
         try:
             values[column.name] = cell_value(column, cells.get(column.name) or "")
         except CellError as error:
-            problems.append(Problem(file=file, row=row, column=column.name, message=f"{error}"))
+            problems.append(
+                CatalogProblem(file=file, row=row, column=column.name, message=f"{error}")
+            )
     return values, problems
 
 
-def _twice(file: str, row: int, key: str, first: int) -> Problem:
-    return Problem(
+def _twice(file: str, row: int, key: str, first: int) -> CatalogProblem:
+    return CatalogProblem(
         file=file,
         row=row,
         column="",
@@ -443,9 +447,9 @@ def parse_csv(
         header, lines = _lines(_decoded(content))
         _check_header(table, header)
     except FileError as error:
-        problem = Problem(file=name, row=None, column="", message=f"{error}")
+        problem = CatalogProblem(file=name, row=None, column="", message=f"{error}")
         return Parsed(table=table, file=name, problems=(problem,))
-    whole: list[Problem] = []
+    whole: list[CatalogProblem] = []
     if others := unknown_columns(table, header):
         names = ", ".join(column.name for column in TABLES[table])
         message = Text(
@@ -453,7 +457,7 @@ def parse_csv(
             listed=_listed(others),
             names=names,
         )
-        whole.append(Problem(file=name, row=None, column="", message=message))
+        whole.append(CatalogProblem(file=name, row=None, column="", message=message))
     rows = list(_rows(name, header, lines, whole))
     parsed = parse_rows(table, rows, file=name, origin=origin, today=today)
     return replace(parsed, problems=(*whole, *parsed.problems))
@@ -532,13 +536,13 @@ def _check_header(table: TableName, header: Sequence[str]) -> None:
 
 
 def _rows(
-    file: str, header: Sequence[str], lines: Iterator[list[str]], problems: list[Problem]
+    file: str, header: Sequence[str], lines: Iterator[list[str]], problems: list[CatalogProblem]
 ) -> Iterator[tuple[int, Cells]]:
     """Yield rows with their numbers; problems of a row's shape are added to `problems`."""
     most, row = LIMITS["rows"].value, 1
 
     def report(message: str) -> None:
-        problems.append(Problem(file=file, row=row, column="", message=message))
+        problems.append(CatalogProblem(file=file, row=row, column="", message=message))
 
     while True:
         row += 1

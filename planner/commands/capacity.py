@@ -12,7 +12,7 @@ from planner.answers.records import plain
 from planner.capacity import CapacityAnswer
 from planner.commands import words
 from planner.commands.words import print_answer, print_records, print_table
-from planner.core import Problem, Text
+from planner.core import ParameterProblem, Text
 from planner.cost import Display
 from planner.report import capacity as tables
 from planner.report import capacity_page, public_url, with_base
@@ -60,10 +60,10 @@ def _report(out: Path, answer: CapacityAnswer, display: Display) -> None:
     words.write_report(out, page)
 
 
-def _jobs(texts: Sequence[str]) -> tuple[list[str], tuple[Problem, ...]]:
+def _jobs(texts: Sequence[str]) -> tuple[list[str], tuple[ParameterProblem, ...]]:
     """Return jobs as texts, those of files included; a text has an equals sign."""
     jobs: list[str] = []
-    problems: list[Problem] = []
+    problems: list[ParameterProblem] = []
     for text in texts:
         if "=" in text:
             jobs.append(text)
@@ -75,9 +75,11 @@ def _jobs(texts: Sequence[str]) -> tuple[list[str], tuple[Problem, ...]]:
             message = Text(
                 "{text!r} cannot be read ({why}). Name a CSV file of jobs.", text=text[:80], why=why
             )
-            problems.append(Problem(parameter="jobs", message=message))
+            problems.append(ParameterProblem(parameter="jobs", message=message))
             continue
-        problems += [Problem(parameter="jobs", message=f"{text}: {p}") for p in table.problems]
+        problems += [
+            ParameterProblem(parameter="jobs", message=f"{text}: {p}") for p in table.problems
+        ]
         jobs += [job_text(j) for j in table.jobs]
     return jobs, tuple(problems)
 

@@ -20,7 +20,7 @@ from planner.answers import NO_RUN
 from planner.catalog import Catalog
 from planner.core import (
     Parameter,
-    Problem,
+    ParameterProblem,
     Record,
     Text,
     cell_text,
@@ -157,7 +157,9 @@ def texts_of(arguments: argparse.Namespace, names: Collection[str]) -> dict[str,
     return question | own
 
 
-def strange_options(left: Sequence[str], arguments: argparse.Namespace) -> tuple[Problem, ...]:
+def strange_options(
+    left: Sequence[str], arguments: argparse.Namespace
+) -> tuple[ParameterProblem, ...]:
     """Return a problem per unknown option; the next word is taken as its value.
 
     Args:
@@ -175,7 +177,7 @@ def strange_options(left: Sequence[str], arguments: argparse.Namespace) -> tuple
         "See {program} {command} --help.", program=program("planner"), command=arguments.command
     )
     return tuple(
-        Problem(parameter="", message=paragraph(_no_option(word, options), see))
+        ParameterProblem(parameter="", message=paragraph(_no_option(word, options), see))
         for word in dict.fromkeys(words)
     )
 
@@ -185,11 +187,11 @@ def option_of(name: str) -> str:
     return f"--{name.removeprefix('ask.').replace('_', '-')}"
 
 
-def missing_folders(arguments: argparse.Namespace) -> tuple[Problem, ...]:
+def missing_folders(arguments: argparse.Namespace) -> tuple[ParameterProblem, ...]:
     """Return a problem per option whose folder is missing or unreadable."""
     named = {name: getattr(arguments, name) for name in FOLDERS}
     return tuple(
-        Problem(
+        ParameterProblem(
             parameter="",
             message=Text(
                 "--{name}: {as_utf8} {wrong} Name {folders}.",
@@ -204,7 +206,7 @@ def missing_folders(arguments: argparse.Namespace) -> tuple[Problem, ...]:
     )
 
 
-def refuse(problems: Sequence[Problem]) -> None:
+def refuse(problems: Sequence[ParameterProblem]) -> None:
     """Raise if there are problems.
 
     Raises:

@@ -91,7 +91,7 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class CompareQuestion:
     """A question: job, amount of training, measurements, assumptions and limits.
 
     `electricity` is the country's where one is chosen; `notes` are further sentences on
@@ -111,7 +111,7 @@ class Question:
 class Comparison:
     """All candidates, best first, those without an answer last."""
 
-    question: Question
+    question: CompareQuestion
     rows: tuple[Row, ...]
 
     @property

@@ -33,9 +33,9 @@ from planner.compare.comparison import (
     CHEAPEST,
     NOTHING,
     USUAL,
+    CompareQuestion,
     Comparison,
     Limits,
-    Question,
     Row,
     RowDraws,
     by_id,
@@ -253,7 +253,7 @@ class Worked:
     parts: dict[str, Floats]
 
 
-def worked(question: Question, candidate: Candidate) -> Worked:
+def worked(question: CompareQuestion, candidate: Candidate) -> Worked:
     """Return the time of the job on the candidate's hardware: its price does not matter."""
     timing = timed(question.job, question.goal, candidate, question.measurements)
     total = timing.total
@@ -284,7 +284,7 @@ def wall_time(total: Estimate, wall: Floats) -> Estimate | Refusal:
     )
 
 
-def row_of(question: Question, candidate: Candidate) -> Row:
+def row_of(question: CompareQuestion, candidate: Candidate) -> Row:
     """Return time and cost of a candidate; a refusal where unknown or endless."""
     assumed = question.assumed
     done = worked(question, candidate)
@@ -407,9 +407,9 @@ __all__ = [
     "LIKELY_IN_TIME",
     "NOTHING",
     "USUAL",
+    "CompareQuestion",
     "Comparison",
     "Limits",
-    "Question",
     "Row",
     "RowDraws",
     "better",
@@ -421,7 +421,7 @@ __all__ = [
 ]
 
 
-def compare(question: Question, candidates: Sequence[Candidate]) -> Comparison:
+def compare(question: CompareQuestion, candidates: Sequence[Candidate]) -> Comparison:
     """Rank the candidates for a job.
 
     Raises:
@@ -454,7 +454,7 @@ def _states_no_start(row: Row) -> bool:
     return without or (run is not None and not run.run.start_known)
 
 
-def _row(question: Question, candidate: Candidate) -> Row:
+def _row(question: CompareQuestion, candidate: Candidate) -> Row:
     """Return time and cost of one candidate; bad numbers refuse this candidate alone."""
     row = or_refusal(candidate.label, lambda: row_of(question, candidate))
     if isinstance(row, Row):

@@ -12,7 +12,7 @@ from planner.compare.evaluation import Comparison, Limits, Row, standing
 from planner.core import (
     LEVEL,
     Estimate,
-    Problem,
+    ParameterProblem,
     Refusal,
     Text,
     joined,
@@ -201,20 +201,22 @@ _NO_FAMILY: Final = (
 )
 
 
-def with_step(job: Job, step: GivenStep | None, catalog: Catalog) -> tuple[Job, Problem | None]:
+def with_step(
+    job: Job, step: GivenStep | None, catalog: Catalog
+) -> tuple[Job, ParameterProblem | None]:
     """Return the job with the timed step; or the job without it, and the problem."""
     if step is None:
         return job, None
     accelerator = accelerator_named(catalog, step.accelerator)
     if isinstance(accelerator, Refusal):
         message = paragraph(accelerator.reason, accelerator.measure_next)
-        return job, Problem(parameter="step_accelerator", message=message)
+        return job, ParameterProblem(parameter="step_accelerator", message=message)
     nodes = math.ceil(step.count / node_size(accelerator))
     where = Hardware(label=accelerator.name, accelerator=accelerator, count=step.count, nodes=nodes)
     timed = replace(job, step=TimedStep(hardware=where, batch=step.batch, seconds=step.seconds))
     share, question = timed_share(timed), question_of(job, where, step.batch)
     if share is None or question is None or efficiency_of(question) is None:
-        return job, Problem(parameter="step_s", message=_NO_FAMILY)
+        return job, ParameterProblem(parameter="step_s", message=_NO_FAMILY)
     if share > 1.0:
         message = Text(
             "{batch} samples in {seconds} s are {share} % of the peak of {count} x "
@@ -226,7 +228,7 @@ def with_step(job: Job, step: GivenStep | None, catalog: Catalog) -> tuple[Job, 
             count=step.count,
             accelerator=accelerator.name,
         )
-        return job, Problem(parameter="step_s", message=message)
+        return job, ParameterProblem(parameter="step_s", message=message)
     return timed, None
 
 

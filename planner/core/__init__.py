@@ -104,7 +104,7 @@ if TYPE_CHECKING:
         MOST_VALUES,
         NEXT_TO_NOTHING,
         Parameter,
-        Problem,
+        ParameterProblem,
         QueryTexts,
         encoded,
         number_of,

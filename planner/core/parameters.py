@@ -93,7 +93,7 @@ class Parameter:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Problem:
+class ParameterProblem:
     """The problem of one parameter, and what to do."""
 
     parameter: str
@@ -108,7 +108,7 @@ class Read:
     """The values by name, with defaults for missing or wrong ones, and all problems."""
 
     values: Mapping[str, Any]
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[ParameterProblem, ...] = ()
 
 
 FORMER_NAMES: Final[Mapping[str, str]] = MappingProxyType(
@@ -253,7 +253,7 @@ def parsed(parameter: Parameter, text: str) -> tuple[Any, str]:
 # -- one value -----------------------------------------------------------------------------------
 
 
-def _values(parameter: Parameter, texts: list[str], problems: list[Problem]) -> Any:  # noqa: ANN401
+def _values(parameter: Parameter, texts: list[str], problems: list[ParameterProblem]) -> Any:  # noqa: ANN401
     if parameter.many > 1:
         return _several(parameter, texts, problems)
     if len(texts) > 1:
@@ -268,7 +268,9 @@ def _values(parameter: Parameter, texts: list[str], problems: list[Problem]) -> 
     return _default(parameter) if wrong else value
 
 
-def _several(parameter: Parameter, texts: list[str], problems: list[Problem]) -> tuple[Any, ...]:
+def _several(
+    parameter: Parameter, texts: list[str], problems: list[ParameterProblem]
+) -> tuple[Any, ...]:
     if len(texts) > parameter.many:
         problems.append(
             _problem(
@@ -464,26 +466,26 @@ def _limited(kind: str, parameter: Parameter) -> str:
     return f"{kind} {parameter.unit}" if parameter.unit else kind
 
 
-def _problem(parameter: Parameter, message: str) -> Problem:
-    return Problem(parameter=parameter.name, message=message)
+def _problem(parameter: Parameter, message: str) -> ParameterProblem:
+    return ParameterProblem(parameter=parameter.name, message=message)
 
 
-def _unknown(name: str, names: Collection[str]) -> Problem:
+def _unknown(name: str, names: Collection[str]) -> ParameterProblem:
     near = difflib.get_close_matches(name[:LONGEST_VALUE], list(names), n=1, cutoff=0.6)
     ask = (
         Text("Perhaps {near}?", near=near[0])
         if near
         else f"Available: {', '.join(list(names)[:12])} ..."
     )
-    return Problem(parameter=name[:80], message=Text("Unknown parameter. {ask}", ask=ask))
+    return ParameterProblem(parameter=name[:80], message=Text("Unknown parameter. {ask}", ask=ask))
 
 
-def _too_much(request: QueryTexts) -> list[Problem]:
+def _too_much(request: QueryTexts) -> list[ParameterProblem]:
     count = sum(len(texts) for texts in request.values())
     if count <= MOST_QUERY_VALUES:
         return []
     return [
-        Problem(
+        ParameterProblem(
             parameter="",
             message=Text(
                 "{count:,} values. Give {most} at most.", count=count, most=MOST_QUERY_VALUES

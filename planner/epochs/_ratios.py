@@ -89,7 +89,7 @@ class TimedRun:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class EpochsQuestion:
     """The question about runs: N epochs, and the level of intervals [share]."""
 
     epochs: int
@@ -215,7 +215,7 @@ def ratio_report(
     Raises:
         ValueError: a run or N is impossible, as in `planner.epochs.projection.project_summary`.
     """
-    times = Question(epochs=epochs, level=level).times
+    times = EpochsQuestion(epochs=epochs, level=level).times
     return _report([times(a)], [times(b)], (_fastest, _fastest), session_sd)
 
 
@@ -251,7 +251,7 @@ def systems_report(
                 b_runs=len(b_runs),
             )
         )
-    times = Question(epochs=epochs, level=level).times
+    times = EpochsQuestion(epochs=epochs, level=level).times
     return systems_of([times(a) for a in a_runs], [times(b) for b in b_runs], epochs, session_sd)
 
 

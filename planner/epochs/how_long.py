@@ -106,7 +106,7 @@ class Option:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class OptionTotal:
     """Total time [s] of one option, and the baseline's over it: above 1 the option is faster."""
 
     option: Option
@@ -126,7 +126,7 @@ class HowLong:
 
     epochs: int
     baseline: Option
-    answers: tuple[Answer, ...]
+    answers: tuple[OptionTotal, ...]
     sentence: str
     undecided: str
     tied: tuple[str, ...] = ()
@@ -429,7 +429,9 @@ def how_long(
         base, here = options[place], [total(o, there=False) for o in options]
     against = here[options.index(base)]
     answers = [
-        Answer(option=o, total=total(o, there=another_session), speed_ratio=_ratio(against, h, o))
+        OptionTotal(
+            option=o, total=total(o, there=another_session), speed_ratio=_ratio(against, h, o)
+        )
         for o, h in zip(options, here, strict=True)
     ]
     ranked = tuple(sorted(answers, key=_rank))
@@ -457,7 +459,7 @@ def _ratio(
     return None if isinstance(ratio, Refusal) else ratio
 
 
-def sentence(ranked: Sequence[Answer], epochs: int, baseline: Option) -> str:
+def sentence(ranked: Sequence[OptionTotal], epochs: int, baseline: Option) -> str:
     """Return the answer as one sentence to paste: workload, system, time, basis, baseline."""
     best = ranked[0]
     if isinstance(best.total, Refusal):
@@ -618,7 +620,7 @@ def _noted(result: Estimate | Refusal, converted: Conversion) -> Estimate | Refu
     return replace(result, basis=basis, reasons=(*result.reasons, *converted.reasons))
 
 
-def _rank(answer: Answer) -> tuple[bool, float]:
+def _rank(answer: OptionTotal) -> tuple[bool, float]:
     refused = isinstance(answer.total, Refusal)
     return refused, 0.0 if isinstance(answer.total, Refusal) else float(answer.total.value)
 

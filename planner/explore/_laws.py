@@ -23,9 +23,9 @@ from planner.explore._points import (
     DEVICES,
     TARGET_CASE,
     TO_TARGET,
+    ExploreQuestion,
     Indices,
     Points,
-    Question,
     case_of,
 )
 from planner.runs import Placement
@@ -88,7 +88,7 @@ class Fits:
     beyond: int
 
 
-def law_of(question: Question) -> Law | None:
+def law_of(question: ExploreQuestion) -> Law | None:
     """Return the law of the product that applies to these axes; None without one."""
     if question.x == DEVICES and question.y in _SPEEDS | _STEPS | {_EACH}:
         return "scaling"

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from planner.core import Floats, Problem, Text, message_of
+from planner.core import Floats, ParameterProblem, Text, message_of
 from planner.explore._columns import CATEGORIES, NUMBERS, Category, category_of, numbers_of, titled
 from planner.explore._formulas import FormulaError, formula_of
 
@@ -75,7 +75,7 @@ class Measure:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class ExploreQuestion:
     """What is drawn: columns or formulas by name, "" for none.
 
     `brush` are the corners x0, y0, x1, y1 of a box or those of a polygon, in shown units; on a
@@ -113,7 +113,7 @@ class Points:
     cannot show.
     """
 
-    question: Question
+    question: ExploreQuestion
     x_title: str
     y_title: str
     rows: Indices
@@ -161,7 +161,7 @@ def measure_of(runs: pa.Table, text: str) -> Measure:
     return Measure(text=formula.text, title=formula.text, unit="", factor=1.0, values=values)
 
 
-def check(question: Question) -> list[Problem]:
+def check(question: ExploreQuestion) -> list[ParameterProblem]:
     """Return the problems of the names and formulas of a question."""
     problems = []
     grouped = question.marks in GROUPED
@@ -170,7 +170,7 @@ def check(question: Question) -> list[Problem]:
             "{marks} needs groups on x. Choose one such as accelerator or family.",
             marks=question.marks,
         )
-        problems.append(Problem(parameter="marks", message=message))
+        problems.append(ParameterProblem(parameter="marks", message=message))
     measured = {"y": question.y, "size": question.size}
     if not is_grouped(question):
         measured["x"] = question.x
@@ -178,10 +178,10 @@ def check(question: Question) -> list[Problem]:
         measured["colour"] = question.colour
     for name, text in measured.items():
         if wrong := problem_of(text) if text or name in "xy" else "":
-            problems.append(Problem(parameter=name, message=wrong))
+            problems.append(ParameterProblem(parameter=name, message=wrong))
     for name, text in {"symbol": question.symbol, "facet": question.facet}.items():
         if text and (wrong := group_problem(text)):
-            problems.append(Problem(parameter=name, message=wrong))
+            problems.append(ParameterProblem(parameter=name, message=wrong))
     return problems
 
 
@@ -205,12 +205,12 @@ def problem_of(text: str) -> str:
     return ""
 
 
-def is_grouped(question: Question) -> bool:
+def is_grouped(question: ExploreQuestion) -> bool:
     """Return whether the x axis has groups instead of numbers."""
     return question.x in CATEGORIES and (question.x not in NUMBERS or question.marks in GROUPED)
 
 
-def columns_of(question: Question) -> tuple[str, ...]:
+def columns_of(question: ExploreQuestion) -> tuple[str, ...]:
     """Return the columns that a question reads, in order of appearance."""
     names: dict[str, None] = {}
     for text in (question.x, question.y, question.colour, question.symbol, question.size,
@@ -222,7 +222,7 @@ def columns_of(question: Question) -> tuple[str, ...]:
     return tuple(names)
 
 
-def points_of(runs: pa.Table, question: Question, chosen: Mask) -> Points:
+def points_of(runs: pa.Table, question: ExploreQuestion, chosen: Mask) -> Points:
     """Return the points of the chosen runs.
 
     Args:
@@ -290,7 +290,7 @@ def stated_counts(runs: pa.Table) -> dict[str, int]:
     return {name: len(runs) - runs[name].null_count for name in NUMBERS}
 
 
-def usual_workload(runs: pa.Table, question: Question) -> str:
+def usual_workload(runs: pa.Table, question: ExploreQuestion) -> str:
     """Return the workload with most accelerators among the points of a question; "" without any.
 
     Of several the one with most different values on x, then with most runs. A system without an
@@ -335,13 +335,13 @@ def inside(x: Floats, y: Floats, corners: Sequence[float]) -> Mask:
     return odd
 
 
-def marked(points: Points, question: Question) -> Mask:
+def marked(points: Points, question: ExploreQuestion) -> Mask:
     """Return which points are in the marked area of a question about the same axes."""
     return _brushed(question, points.x, points.y, points.facet, points.colour)
 
 
 def _brushed(
-    question: Question, x: Floats, y: Floats, facet: Category | None, colour: Category | None
+    question: ExploreQuestion, x: Floats, y: Floats, facet: Category | None, colour: Category | None
 ) -> Mask:
     if not question.brush:
         return np.zeros(x.shape, dtype=np.bool_)
@@ -367,7 +367,7 @@ def _place(labels: Sequence[str], name: str) -> int:
     return labels.index(name) if name in labels else -2
 
 
-def _inside(question: Question, area: Sequence[float], x: Floats, y: Floats) -> Mask:
+def _inside(question: ExploreQuestion, area: Sequence[float], x: Floats, y: Floats) -> Mask:
     """Return which points are in an area; a polygon has straight edges on the axes as shown."""
     corners = list(area)
     if len(corners) > 4:
@@ -376,7 +376,9 @@ def _inside(question: Question, area: Sequence[float], x: Floats, y: Floats) -> 
     return inside(x, y, corners)
 
 
-def _sample(question: Question, x: Floats, y: Floats, kinds: Sequence[Category | None]) -> Indices:
+def _sample(
+    question: ExploreQuestion, x: Floats, y: Floats, kinds: Sequence[Category | None]
+) -> Indices:
     """Return the places of at most `MOST_DRAWN` points, from each cell of the chart in turn.
 
     A cell holds the points of one panel and colour in a part of both axes. So a lonely point is
@@ -489,7 +491,7 @@ def _of_rows(runs: pa.Table, text: str, rows: Indices) -> Measure | None:
                    values=whole.values[rows])  # fmt: skip
 
 
-def case_of(question: Question) -> tuple[str, ...]:
+def case_of(question: ExploreQuestion) -> tuple[str, ...]:
     """Return the columns that are equal along a line of a chart."""
     if question.x == DEVICES:
         return DEVICES_CASE

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from planner.core import Text, joined
 from planner.explore._columns import CATEGORIES, NUMBERS
-from planner.explore._points import Question
+from planner.explore._points import ExploreQuestion
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,7 +17,7 @@ class ChartPreset:
     """A named question; `one_workload` shows the workload with most accelerators first."""
 
     title: str
-    question: Question
+    question: ExploreQuestion
     one_workload: bool = False
 
 
@@ -25,7 +25,7 @@ PRESETS: Final[Mapping[str, ChartPreset]] = MappingProxyType(
     {
         "memory": ChartPreset(
             title="Memory vs batch",
-            question=Question(
+            question=ExploreQuestion(
                 x="global_batch_size", y="peak_memory_bytes", colour="accelerator",
                 symbol="accelerator",
             ),
@@ -33,42 +33,42 @@ PRESETS: Final[Mapping[str, ChartPreset]] = MappingProxyType(
         ),
         "energy": ChartPreset(
             title="Energy vs batch",
-            question=Question(x="global_batch_size", y="energy_kwh", colour="accelerator"),
+            question=ExploreQuestion(x="global_batch_size", y="energy_kwh", colour="accelerator"),
             one_workload=True,
         ),
         "parameters": ChartPreset(
             title="Speed vs parameters",
-            question=Question(
+            question=ExploreQuestion(
                 x="params", y="samples_per_s_per_device", colour="family", log_x=True, log_y=True
             ),
         ),
         "price": ChartPreset(
             title="Price vs speed",
-            question=Question(
+            question=ExploreQuestion(
                 x="samples_per_s", y="usd_per_hour", colour="accelerator", log_x=True, log_y=True
             ),
             one_workload=True,
         ),
         "mfu": ChartPreset(
             title="MFU by accelerator",
-            question=Question(x="accelerator", y="mfu", colour="family", marks="box"),
+            question=ExploreQuestion(x="accelerator", y="mfu", colour="family", marks="box"),
         ),
         "devices": ChartPreset(
             title="Speed vs devices",
-            question=Question(
+            question=ExploreQuestion(
                 x="devices", y="samples_per_s", colour="accelerator", log_x=True, log_y=True
             ),
             one_workload=True,
         ),
         "steps": ChartPreset(
             title="Steps vs batch",
-            question=Question(
+            question=ExploreQuestion(
                 x="global_batch_size", y="steps_to_target", colour="model", log_x=True, log_y=True
             ),
         ),
         "target": ChartPreset(
             title="Time to target vs devices",
-            question=Question(
+            question=ExploreQuestion(
                 x="devices", y="time_to_target_s", colour="accelerator", log_x=True, log_y=True
             ),
             one_workload=True,
@@ -77,7 +77,7 @@ PRESETS: Final[Mapping[str, ChartPreset]] = MappingProxyType(
 )  # fmt: skip
 
 
-def without_values(runs: pa.Table, question: Question) -> str:
+def without_values(runs: pa.Table, question: ExploreQuestion) -> str:
     """Return the sentence on a column of a question that no run states; "" where all have values.
 
     Formulas are computed from their columns, so only columns are named.

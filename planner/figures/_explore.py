@@ -679,7 +679,7 @@ _LONGEST_PLACE: Final = 28
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Series:
+class ColourSeries:
     """The rows of one colour: numbers or names on x, numbers on y (NaN where unknown)."""
 
     label: str
@@ -689,7 +689,7 @@ class Series:
 
 
 def selected(
-    series: Sequence[Series], form: Form, titles: tuple[str, str], theme: Theme, *, log: bool
+    series: Sequence[ColourSeries], form: Form, titles: tuple[str, str], theme: Theme, *, log: bool
 ) -> ChartSpec:
     """Return a chart of columns of a result, with a legend where there are several series.
 
@@ -717,7 +717,7 @@ def selected(
     return drawing.figure()
 
 
-def _draw(drawing: Drawing, series: Series, form: Form, titles: tuple[str, str]) -> None:
+def _draw(drawing: Drawing, series: ColourSeries, form: Form, titles: tuple[str, str]) -> None:
     x = (
         series.x
         if isinstance(series.x, np.ndarray)

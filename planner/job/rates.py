@@ -54,7 +54,7 @@ from planner.job.efficiency import SPREAD_DOF, efficiency_on, per_accelerator, s
 from planner.mfu import (
     DOMAIN_OF,
     Efficiency,
-    Question,
+    MfuQuestion,
     after_step,
     efficiency_of,
     expected,
@@ -102,7 +102,7 @@ def has_efficiency(job: Job) -> bool:
     return job.family in DOMAIN_OF or job.assumed_mfu is not None
 
 
-def question_of(job: Job, hardware: Hardware, batch: float | None) -> Question | None:
+def question_of(job: Job, hardware: Hardware, batch: float | None) -> MfuQuestion | None:
     """Return the efficiency model's inputs for a described job; None without a family.
 
     Args:
@@ -116,7 +116,7 @@ def question_of(job: Job, hardware: Hardware, batch: float | None) -> Question |
         return None
     lora = job.training != "full" and job.family == TOKENS_FAMILY
     card = hardware.accelerator
-    return Question(
+    return MfuQuestion(
         family="lora" if lora else job.family,
         accelerator=card,
         flops_per_sample=job.train_flops_per_sample,
@@ -182,7 +182,7 @@ def described_rate(
     )  # fmt: skip
 
 
-def efficiency_with_step(job: Job, question: Question) -> Efficiency | None:
+def efficiency_with_step(job: Job, question: MfuQuestion) -> Efficiency | None:
     """Return the efficiency of a question, conditioned on the job's timed step if any."""
     share = timed_share(job)
     timed = None if job.step is None else question_of(job, job.step.hardware, job.step.batch)
@@ -291,7 +291,7 @@ def _step_reasons(job: Job, card: Accelerator, efficiency: Efficiency) -> tuple[
     )
 
 
-def _reasons(question: Question, efficiency: Efficiency) -> tuple[str, ...]:
+def _reasons(question: MfuQuestion, efficiency: Efficiency) -> tuple[str, ...]:
     card = question.accelerator
     low, high = efficiency.quantile(0.05), efficiency.quantile(0.95)
     share = f"{percent(efficiency.value)} ({percent(low)} to {percent(high)})"

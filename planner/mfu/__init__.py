@@ -1,6 +1,6 @@
 """The efficiency (model FLOPs utilisation) that a described workload reaches, from published runs.
 
-`efficiency_of` answers a `Question` (family, size, precision, batch, accelerator, count) with the
+`efficiency_of` answers an `MfuQuestion` (family, size, precision, batch, accelerator, count) with the
 share of the half-precision peak, its uncertainty, and the parts of the uncertainty;
 `quantiles` gives its quantiles. `after_step` takes a timed step of the workload into account.
 `python -m planner mfu DIR` fits the constants again
@@ -40,7 +40,7 @@ from planner.mfu._questions import (
     DOMAINS,
     VERY_LONG,
     Domain,
-    Question,
+    MfuQuestion,
     chip_of,
     generation_label,
     generation_name,

@@ -43,7 +43,7 @@ from planner.core import Floats, Text
 from planner.mfu._questions import (
     DOMAIN_OF,
     Domain,
-    Question,
+    MfuQuestion,
     Traits,
     generation_label,
     generation_name,
@@ -104,7 +104,7 @@ class Efficiency:
         return min(self.value * math.exp(float(ndtri(probability)) * self.sd), self.peak)
 
 
-def efficiency_of(question: Question) -> Efficiency | None:
+def efficiency_of(question: MfuQuestion) -> Efficiency | None:
     """Return the efficiency of a described workload on hardware, by the fits that ship.
 
     None where no fit has its family, or the accelerator has no peak.
@@ -127,7 +127,7 @@ def efficiency_of(question: Question) -> Efficiency | None:
     )
 
 
-def expected(question: Question) -> float | None:
+def expected(question: MfuQuestion) -> float | None:
     """Return the value of `efficiency_of` alone, without its uncertainty; None as there."""
     domain, most = question.domain, most_of(question)
     if domain is None or most is None:
@@ -137,14 +137,14 @@ def expected(question: Question) -> float | None:
     return min(math.exp(value), most)
 
 
-def most_of(question: Question) -> float | None:
+def most_of(question: MfuQuestion) -> float | None:
     """Return the largest efficiency that is estimated [1]; None where a peak is not published."""
     half = half_peak(question.accelerator)
     own = own_peak(question.accelerator, question.precision)
     return None if half is None or own is None else MOST_OF_OWN_PEAK * own / half
 
 
-def has_rows(question: Question) -> bool:
+def has_rows(question: MfuQuestion) -> bool:
     """Return whether accelerators of its generation are among the published runs."""
     domain = question.domain
     if domain is None:
@@ -160,7 +160,7 @@ def benchmark_factor(family: str) -> float | None:
 
 
 def quantiles(
-    question: Question, probabilities: Sequence[float] = (0.1, 0.5, 0.9)
+    question: MfuQuestion, probabilities: Sequence[float] = (0.1, 0.5, 0.9)
 ) -> tuple[float, ...] | None:
     """Return quantiles of the efficiency [share of the half-precision peak]; None as above."""
     efficiency = efficiency_of(question)
@@ -294,7 +294,7 @@ EVERYTHING: Final = frozenset({"workload", "maker", "generation", "accelerator"}
 """Keys of the uncertainty in common of two runs on one accelerator."""
 
 
-def after_step(question: Question, timed: Question, share: float) -> Efficiency | None:
+def after_step(question: MfuQuestion, timed: MfuQuestion, share: float) -> Efficiency | None:
     """Return the efficiency of a question, given that of a timed step.
 
     Args:

@@ -147,7 +147,7 @@ ENCODER_PEAK_POWER: Final = 0.75
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class MfuQuestion:
     """A described workload on a number of accelerators.
 
     `family` is one of `planner.networks.FAMILIES` or "lora". `flops_per_sample` counts forward and
@@ -190,7 +190,7 @@ class Traits:
     length_sd: float = 0.0
 
 
-def traits_of(question: Question) -> Traits:
+def traits_of(question: MfuQuestion) -> Traits:
     """Return terms and labels of a question whose family has a fit.
 
     Raises:
@@ -245,7 +245,7 @@ def format_class(precision: str) -> str:
     }.get(precision, "16")
 
 
-def _offset(question: Question) -> float:
+def _offset(question: MfuQuestion) -> float:
     """Return, for TF32 and float32, a power of their peak over that of half precision, in ln."""
     if format_class(question.precision) not in {"32", "tf32"}:
         return 0.0
@@ -254,7 +254,7 @@ def _offset(question: Question) -> float:
     return power * math.log(own / half) if half and own else 0.0
 
 
-def _machine_loss(question: Question) -> float:
+def _machine_loss(question: MfuQuestion) -> float:
     """Return what the devices of a machine lose together, in ln; `devices` is the rest of it.
 
     With links of their own from the usual count on, else from one on.
@@ -264,7 +264,7 @@ def _machine_loss(question: Question) -> float:
     return -LINKED_LOSS * inside - (UNLINKED_LOSS - LINKED_LOSS) * alone
 
 
-def _sparsity(question: Question) -> float | None:
+def _sparsity(question: MfuQuestion) -> float | None:
     """Return ln(parameters / active parameters) of a mixture of experts; None where not known."""
     total, active = question.params, question.active_params
     if question.family != "moe" or not total or not active:
@@ -272,17 +272,17 @@ def _sparsity(question: Question) -> float | None:
     return max(math.log(total / active), 0.0)
 
 
-def _sparsity_loss(question: Question) -> float:
+def _sparsity_loss(question: MfuQuestion) -> float:
     """Return what a mixture of experts loses as it is sparser than usual, in ln; or gains, < 0."""
     sparsity = _sparsity(question)
     return 0.0 if sparsity is None else SPARSITY_LOSS * (sparsity - USUAL_SPARSITY)
 
 
-def _length_sd(question: Question) -> float:
+def _length_sd(question: MfuQuestion) -> float:
     return VERY_LONG_SD if (question.sequence or 0.0) > VERY_LONG else 0.0
 
 
-def _labels(question: Question, domain: Domain) -> dict[str, str]:
+def _labels(question: MfuQuestion, domain: Domain) -> dict[str, str]:
     card = question.accelerator
     generation = generation_label(card)
     labels = {
@@ -299,7 +299,7 @@ def _labels(question: Question, domain: Domain) -> dict[str, str]:
     return labels
 
 
-def _counts(question: Question) -> tuple[float, float]:
+def _counts(question: MfuQuestion) -> tuple[float, float]:
     """Return doublings of devices within a machine beyond 8, and doublings of machines."""
     size = node_size(question.accelerator)
     nodes = max(question.nodes, 1)
@@ -309,12 +309,12 @@ def _counts(question: Question) -> tuple[float, float]:
     return math.log2(min(inside, size)) - 3.0, math.log2(nodes)
 
 
-def _formats(question: Question) -> dict[str, float]:
+def _formats(question: MfuQuestion) -> dict[str, float]:
     form = format_class(question.precision)
     return {"fp8": float(form == "8"), "tf32": float(form == "tf32"), "fp32": float(form == "32")}
 
 
-def _attention_share(question: Question, sequence: float) -> float:
+def _attention_share(question: MfuQuestion, sequence: float) -> float:
     """Return the share of the attention in the operations [1]: what its parameters do not need."""
     active = question.active_params or question.params
     if active is None:
@@ -326,7 +326,7 @@ def _attention_share(question: Question, sequence: float) -> float:
     return min(max(1.0 - linear / question.flops_per_sample, 0.0), MOST_ATTENTION)
 
 
-def _language(question: Question) -> dict[str, float]:
+def _language(question: MfuQuestion) -> dict[str, float]:
     inside, nodes = _counts(question)
     spread = nodes * math.sqrt(nodes / USUAL_DOUBLINGS)
     active = question.active_params or question.params or LARGE_MODEL
@@ -361,7 +361,9 @@ def _language(question: Question) -> dict[str, float]:
     }
 
 
-def _short(question: Question, typical_s: float, peak: float | None = None) -> tuple[float, float]:
+def _short(
+    question: MfuQuestion, typical_s: float, peak: float | None = None
+) -> tuple[float, float]:
     """Return ln(1 + overhead / ideal time of a step), and whether the batch is missing.
 
     The ideal time is that at `peak` [FLOP/s]; None is the half-precision peak.
@@ -374,7 +376,7 @@ def _short(question: Question, typical_s: float, peak: float | None = None) -> t
     return math.log1p(typical_s / ideal), 0.0
 
 
-def _encoder(question: Question) -> dict[str, float]:
+def _encoder(question: MfuQuestion) -> dict[str, float]:
     inside, nodes = _counts(question)
     short, unknown = _short(question, SHORT_ENCODER_S)
     active = question.active_params or question.params or 340e6
@@ -398,7 +400,7 @@ def _intensity(card: Accelerator) -> float:
     return math.log(half / bandwidth / USUAL_INTENSITY)
 
 
-def _fixed(question: Question) -> dict[str, float]:
+def _fixed(question: MfuQuestion) -> dict[str, float]:
     """Return the terms of a speech network or a recommender: samples of one size."""
     inside, nodes = _counts(question)
     short, unknown = _short(question, SHORT_STEP_S)
@@ -419,7 +421,7 @@ def _fixed(question: Question) -> dict[str, float]:
     }
 
 
-def _vision(question: Question) -> dict[str, float]:
+def _vision(question: MfuQuestion) -> dict[str, float]:
     inside, nodes = _counts(question)
     card = question.accelerator
     half = half_peak(card) or 1e12

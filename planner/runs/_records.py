@@ -214,7 +214,7 @@ _HALF_A_CHARACTER: Final = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Problem:
+class RecordProblem:
     """One thing wrong with one row: where, what, and what to do next."""
 
     row: int
@@ -228,7 +228,7 @@ class Problem:
 class RecordError(ValueError):
     """Rows that cannot be stored; `problems` has all of them."""
 
-    def __init__(self, problems: Sequence[Problem]) -> None:
+    def __init__(self, problems: Sequence[RecordProblem]) -> None:
         self.problems = tuple(problems)
         count, shown = len(problems), [str(p) for p in self.problems[:20]]
         more = Text("and {more} more", more=count - 20) if count > 20 else ""
@@ -268,7 +268,7 @@ def complete(row: Row) -> dict[str, Any]:
     return full
 
 
-def check_rows(rows: Sequence[Row]) -> list[Problem]:
+def check_rows(rows: Sequence[Row]) -> list[RecordProblem]:
     """Return every problem of every row; an empty list where all is well."""
     return [p for i, row in enumerate(rows) for p in _row_problems(i, row)]
 
@@ -296,20 +296,20 @@ def _row_as_kept(row: Row) -> dict[str, Any]:
     return kept
 
 
-def _impossible(rows: Sequence[Row]) -> list[Problem]:
+def _impossible(rows: Sequence[Row]) -> list[RecordProblem]:
     """Return numbers that contradict each other: refused when added.
 
     Files from before stay readable.
     """
     return [
-        Problem(row=i, column=column, message=text)
+        RecordProblem(row=i, column=column, message=text)
         for i, row in enumerate(rows)
         if not any(_value_problem(c, row.get(c.name)) for c in COLUMNS)
         for column, text in contradictions_in(row)
     ]
 
 
-def _duplicates(rows: Sequence[Row]) -> list[Problem]:
+def _duplicates(rows: Sequence[Row]) -> list[RecordProblem]:
     first: dict[str, int] = {}
     problems = []
     for i, row in enumerate(rows):
@@ -320,20 +320,20 @@ def _duplicates(rows: Sequence[Row]) -> list[Problem]:
                 "Number the repeats in `repeat`, or drop one of the two.",
                 before=before + 1,
             )
-            problems.append(Problem(row=i, column="run_id", message=text))
+            problems.append(RecordProblem(row=i, column="run_id", message=text))
     return problems
 
 
-def _row_problems(i: int, row: Row) -> list[Problem]:
+def _row_problems(i: int, row: Row) -> list[RecordProblem]:
     unknown = [
-        Problem(
+        RecordProblem(
             row=i, column=str(name), message="is not a column. Put it into the JSON map `extra`."
         )
         for name in row
         if name not in BY_NAME
     ]
     values = [
-        Problem(row=i, column=c.name, message=text)
+        RecordProblem(row=i, column=c.name, message=text)
         for c in COLUMNS
         if ((value := row.get(c.name)) is not None or c.required)
         and (text := _value_problem(c, value))
@@ -532,7 +532,7 @@ def _item_problem(column: Column, item: Row) -> str | None:
     return Text("has no {needed}.", needed=needed) if needed and item.get(needed) is None else None
 
 
-def _cross_problems(i: int, row: Row) -> list[Problem]:
+def _cross_problems(i: int, row: Row) -> list[RecordProblem]:
     """Return problems between columns; checked only if every single value is sound."""
     problems: list[tuple[str, str]] = []
     if row["status"] != "ok" and row.get("status_reason") is None:
@@ -567,7 +567,7 @@ def _cross_problems(i: int, row: Row) -> list[Problem]:
             )
         )
     problems += _batch_problem(row) + _epochs_problem(row)
-    return [Problem(row=i, column=column, message=text) for column, text in problems]
+    return [RecordProblem(row=i, column=column, message=text) for column, text in problems]
 
 
 def _epochs_problem(row: Row) -> list[tuple[str, str]]:

@@ -6,11 +6,11 @@ of `planner.scaling`.
 """
 
 from planner.scaling_out._answer import (
-    Answer,
     CountAnswer,
     Crossing,
     Outside,
-    Question,
+    SeriesAnswer,
+    SeriesQuestion,
     UnevenAnswer,
     answer_of,
     idle_device_s,
@@ -39,4 +39,4 @@ from planner.scaling_out._sentences import (
     sentences,
     uneven_sentence,
 )
-from planner.scaling_out._series import Point, Series, series_of
+from planner.scaling_out._series import DeviceSeries, Point, series_of

@@ -41,7 +41,7 @@ from planner.scaling import (
     time_ratio,
     workers,
 )
-from planner.scaling_out._series import Law, Series
+from planner.scaling_out._series import DeviceSeries, Law
 
 LawAt = Callable[[int], Law | Refusal]
 """The law of a series at a device count, made once for an answer (`Series.at`)."""
@@ -59,7 +59,7 @@ BYTES: Final = 4.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class SeriesQuestion:
     """What is asked of a series; None takes the default.
 
     `batches` [samples] are global, or per device with `hold` "device". `devices` are further device
@@ -180,7 +180,7 @@ class UnevenAnswer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class SeriesAnswer:
     """The answer about a series; `batches` are the used ones, the last is that of the headline.
 
     `driver` is another series on fewer processes, with `driver_devices` devices. `best_in_time`
@@ -188,14 +188,14 @@ class Answer:
     or no count meets it.
     """
 
-    series: Series
-    question: Question
+    series: DeviceSeries
+    question: SeriesQuestion
     hold: Hold
     batches: tuple[float, ...]
     rows: tuple[CountAnswer, ...]
     crossings: tuple[Crossing, ...]
     uneven: tuple[UnevenAnswer, ...]
-    driver: Series | None
+    driver: DeviceSeries | None
     driver_devices: int
     best_in_time: CountAnswer | None
     best_in_budget: CountAnswer | None
@@ -217,12 +217,12 @@ class Answer:
 
 
 def answer_of(
-    series: Series,
-    question: Question,
-    driver: Series | None = None,
+    series: DeviceSeries,
+    question: SeriesQuestion,
+    driver: DeviceSeries | None = None,
     *,
     is_asynchronous: bool = False,
-) -> Answer:
+) -> SeriesAnswer:
     """Return the answer about a series.
 
     Args:
@@ -244,7 +244,7 @@ def answer_of(
     last = [r for r in rows if r.held == batches[-1]]
     tried = [r for r in last if r.devices in (*series.counts, *question.devices)]
     driver_devices = 0 if driver is None else driver.counts[-1]
-    return Answer(
+    return SeriesAnswer(
         series=series,
         question=question,
         hold=hold,
@@ -263,14 +263,14 @@ def answer_of(
     )
 
 
-def _common(series: Series) -> list[float]:
+def _common(series: DeviceSeries) -> list[float]:
     """Return global batches measured at the smallest and at the largest count, rising."""
     first = {p.batch for p in series.points if p.devices == series.counts[0]}
     last = {p.batch for p in series.points if p.devices == series.counts[-1]}
     return sorted(float(b) for b in first & last)
 
 
-def _batches(series: Series, hold: Hold) -> tuple[float, ...]:
+def _batches(series: DeviceSeries, hold: Hold) -> tuple[float, ...]:
     """Return the default batches, rising: at most `MOST_BATCHES`, the largest ones.
 
     Batches per device are those that were measured on most device counts.
@@ -288,8 +288,8 @@ def _batches(series: Series, hold: Hold) -> tuple[float, ...]:
 
 
 def _rows(
-    series: Series,
-    question: Question,
+    series: DeviceSeries,
+    question: SeriesQuestion,
     counts: tuple[int, ...],
     law_at: LawAt,
     *,
@@ -335,7 +335,7 @@ def _together(batch: float, devices: int, hold: Hold) -> float:
     return batch if hold == "global" else batch * devices
 
 
-def _measured_steps(series: Series, together: float, devices: int) -> tuple[float, ...]:
+def _measured_steps(series: DeviceSeries, together: float, devices: int) -> tuple[float, ...]:
     """Return the measured steps at a device count and global batch [s]."""
     return tuple(
         p.step_s
@@ -344,13 +344,13 @@ def _measured_steps(series: Series, together: float, devices: int) -> tuple[floa
     )
 
 
-def _step(series: Series, together: float, devices: int) -> Estimate | Refusal:
+def _step(series: DeviceSeries, together: float, devices: int) -> Estimate | Refusal:
     """Return the measured step [s] where there is one, else the fitted one."""
     measured_s = _measured_steps(series, together, devices)
     return _measured(measured_s) if measured_s else series.step(together, devices)
 
 
-def _contradiction(series: Series, batch: float, hold: Hold) -> Refusal | None:
+def _contradiction(series: DeviceSeries, batch: float, hold: Hold) -> Refusal | None:
     """Return why the common law does not reach above the counts: it misses the largest of them.
 
     None where the measured step is within the interval of that law, or where there is none.
@@ -375,7 +375,7 @@ def _contradiction(series: Series, batch: float, hold: Hold) -> Refusal | None:
 
 
 def _turned(
-    series: Series, step: Estimate | Refusal, together: float, *, batch: float, hold: Hold
+    series: DeviceSeries, step: Estimate | Refusal, together: float, *, batch: float, hold: Hold
 ) -> Estimate | Refusal:
     """Return a step beyond the counts; why there is none where a sample takes ever longer there.
 
@@ -408,7 +408,7 @@ def _missed_by(fit: Estimate | Refusal, measured_s: tuple[float, ...]) -> Estima
     return None if float(fit.low) <= median(measured_s) <= float(fit.high) else fit
 
 
-def outside(answer: Answer) -> tuple[Outside, ...]:
+def outside(answer: SeriesAnswer) -> tuple[Outside, ...]:
     """Return the measured steps that their fit misses, the farthest first."""
     missed = [
         Outside(row=row, seen_s=median(row.measured_s), fit=fit)
@@ -471,7 +471,7 @@ def _more_than_perfect(devices: int, batch: float) -> Refusal:
     )
 
 
-def _parts(series: Series, law_at: LawAt, batch: float, devices: int) -> StepParts | None:
+def _parts(series: DeviceSeries, law_at: LawAt, batch: float, devices: int) -> StepParts | None:
     """Return the parts of a fitted step, by lines of their own where one device has one too."""
 
     def line_at(count: int) -> Law | Refusal:
@@ -491,7 +491,11 @@ def _parts(series: Series, law_at: LawAt, batch: float, devices: int) -> StepPar
 
 
 def _total(
-    series: Series, question: Question, row: CountAnswer, alone: Estimate | Refusal, first: float
+    series: DeviceSeries,
+    question: SeriesQuestion,
+    row: CountAnswer,
+    alone: Estimate | Refusal,
+    first: float,
 ) -> Total | None:
     """Return the training of a row; `alone` is the step of the smallest count at batch `first`."""
     samples = question.samples_per_epoch
@@ -517,7 +521,9 @@ def _total(
     )
 
 
-def _start(series: Series, question: Question, devices: int) -> tuple[float, float, float]:
+def _start(
+    series: DeviceSeries, question: SeriesQuestion, devices: int
+) -> tuple[float, float, float]:
     """Return the start-up of a count and its ends [s]; without uncertainty where it is given."""
     if question.startup_s is not None:
         return (question.startup_s,) * 3
@@ -572,7 +578,7 @@ def _in_budget(rows: list[CountAnswer], budget_usd: float | None) -> CountAnswer
 
 
 def _crossings(
-    series: Series, driver: Series | None, counts: tuple[int, ...], law_at: LawAt
+    series: DeviceSeries, driver: DeviceSeries | None, counts: tuple[int, ...], law_at: LawAt
 ) -> list[Crossing]:
     """Return the crossover of every larger count with the smallest, then with the driver."""
     base = series.base
@@ -587,8 +593,8 @@ def _crossings(
 
 
 def _crossing(
-    series: Series,
-    other: Series,
+    series: DeviceSeries,
+    other: DeviceSeries,
     devices: int,
     other_devices: int,
     laws: tuple[Law | Refusal, Law | Refusal],
@@ -614,7 +620,7 @@ def _crossing(
     )
 
 
-def _least_batch(series: Series, devices: int) -> float:
+def _least_batch(series: DeviceSeries, devices: int) -> float:
     """Return the smallest global batch of a count [samples]: one sample each, or a measured one.
 
     Devices that share a sample, as cuts of a network do, were measured below one sample each.
@@ -629,7 +635,7 @@ def _not_below(batch: Estimate, least: float) -> Estimate:
 
 
 def _weighed_crossing(
-    common: Estimate | Refusal, many: tuple[Series, int], few: tuple[Series, int]
+    common: Estimate | Refusal, many: tuple[DeviceSeries, int], few: tuple[DeviceSeries, int]
 ) -> Estimate | Refusal:
     """Return where the answered steps cross: counts with lines of their own have weighed steps.
 
@@ -659,7 +665,7 @@ def _weighed_crossing(
 
 
 def _bracket(
-    series: Series, devices: int, other: Series, other_devices: int
+    series: DeviceSeries, devices: int, other: DeviceSeries, other_devices: int
 ) -> tuple[float | None, float | None]:
     """Return the largest measured batch at which `devices` lose, and the next at which they win."""
     ours, theirs = _measured_at(series, devices), _measured_at(other, other_devices)
@@ -669,7 +675,7 @@ def _bracket(
     return slower_at, min(won, default=None)
 
 
-def _measured_at(series: Series, devices: int) -> dict[float, float]:
+def _measured_at(series: DeviceSeries, devices: int) -> dict[float, float]:
     """Return the median step by global batch at a device count [s]."""
     steps: dict[float, list[float]] = {}
     for point in series.points:
@@ -679,7 +685,7 @@ def _measured_at(series: Series, devices: int) -> dict[float, float]:
 
 
 def slow_answer(
-    row: CountAnswer, question: Question, *, is_asynchronous: bool = False
+    row: CountAnswer, question: SeriesQuestion, *, is_asynchronous: bool = False
 ) -> UnevenAnswer:
     """Return synchronous and asynchronous training of a row's devices as workers.
 
@@ -721,7 +727,7 @@ def _ratios(
     return (None, None) if critical is None else time_ratio(of, critical, free, step_s)
 
 
-def _limit(question: Question) -> float:
+def _limit(question: SeriesQuestion) -> float:
     """Return the most updates/s of the parameter servers; infinite where they are not described."""
     if question.params is None or question.server_bytes_per_s is None:
         return np.inf

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.core import Estimate, Floats, Refusal
-from planner.scaling_out._answer import Answer, UnevenAnswer, outside, slow_answer
-from planner.scaling_out._series import Series
+from planner.scaling_out._answer import SeriesAnswer, UnevenAnswer, outside, slow_answer
+from planner.scaling_out._series import DeviceSeries
 from planner.throughput import TOO_FAR
 
 GRID: Final = 41
@@ -35,7 +35,7 @@ class CountCourse:
     outside: NDArray[np.bool_]
 
 
-def step_course(answer: Answer, batch: float) -> CountCourse:
+def step_course(answer: SeriesAnswer, batch: float) -> CountCourse:
     """Return the fitted steps at every device count [s], and measured ones."""
     rows = answer.at(batch)
     steps = [
@@ -59,7 +59,7 @@ def step_course(answer: Answer, batch: float) -> CountCourse:
     )
 
 
-def efficiency_course(answer: Answer, batch: float) -> CountCourse:
+def efficiency_course(answer: SeriesAnswer, batch: float) -> CountCourse:
     """Return the efficiencies [1] of fitted steps, and of measured ones.
 
     The band is that of the step: at the smallest count, where the efficiency is 1, it has no width.
@@ -78,7 +78,9 @@ def efficiency_course(answer: Answer, batch: float) -> CountCourse:
     return replace(steps, value=share / steps.value, low=low, high=high, points=np.array(points))
 
 
-def part_shares(answer: Answer) -> tuple[tuple[int, ...], tuple[Floats, Floats, Floats]] | None:
+def part_shares(
+    answer: SeriesAnswer,
+) -> tuple[tuple[int, ...], tuple[Floats, Floats, Floats]] | None:
     """Return device counts, and shares [1] of work, overhead and interconnect in their steps.
 
     At the headline's batch; None where the runs do not separate them.
@@ -91,7 +93,7 @@ def part_shares(answer: Answer) -> tuple[tuple[int, ...], tuple[Floats, Floats, 
     return tuple(devices for devices, _ in parted), (work, overhead, link)
 
 
-def batch_grid(answer: Answer) -> Floats:
+def batch_grid(answer: SeriesAnswer) -> Floats:
     """Return global batches [samples] that cover measured ones and the crossovers near them.
 
     Beyond `TOO_FAR` times the measured ones a step is refused.
@@ -104,7 +106,9 @@ def batch_grid(answer: Answer) -> Floats:
     return np.geomspace(low, max(top, 2.0 * low), GRID)
 
 
-def batch_course(series: Series, devices: int, batch: Floats) -> tuple[Floats, Floats, Floats]:
+def batch_course(
+    series: DeviceSeries, devices: int, batch: Floats
+) -> tuple[Floats, Floats, Floats]:
     """Return steps [s] over global batches [samples]; then measured batches and their steps."""
     step = series.step(batch, devices)
     here = [p for p in series.points if p.devices == devices]
@@ -115,7 +119,7 @@ def batch_course(series: Series, devices: int, batch: Floats) -> tuple[Floats, F
     )
 
 
-def slow_course(answer: Answer, row: UnevenAnswer) -> tuple[Floats, Floats, Floats]:
+def slow_course(answer: SeriesAnswer, row: UnevenAnswer) -> tuple[Floats, Floats, Floats]:
     """Return stopped shares of the slow worker's time, and samples/s with and without waiting."""
     slow = np.linspace(0.0, MOST_SLOW, GRID)
     count = next(r for r in answer.shown if r.devices == row.devices)

@@ -16,7 +16,7 @@ from planner.core import (
     several,
 )
 from planner.core.slugs import BADGE
-from planner.scaling_out._answer import Answer, CountAnswer, Crossing, UnevenAnswer, outside
+from planner.scaling_out._answer import CountAnswer, Crossing, SeriesAnswer, UnevenAnswer, outside
 from planner.throughput import interval_text, rounded_estimate, size
 
 HOST_SHARE: Final = 0.5
@@ -27,7 +27,7 @@ SLOW_LINK: Final = 2.0
 """Overhead of a step over that of one device from which the interconnect is slow."""
 
 
-def sentences(answer: Answer) -> list[str]:
+def sentences(answer: SeriesAnswer) -> list[str]:
     """Return the headline, its reasons, and what follows for batch, time, money and workers."""
     parts = [
         _headline(answer),
@@ -42,7 +42,7 @@ def sentences(answer: Answer) -> list[str]:
     return [text for text in parts if text]
 
 
-def best_of(answer: Answer) -> CountAnswer | None:
+def best_of(answer: SeriesAnswer) -> CountAnswer | None:
     """Return the fastest measured count at the headline's batch; None without an answer."""
     estimated = [
         r
@@ -52,7 +52,7 @@ def best_of(answer: Answer) -> CountAnswer | None:
     return max(estimated, key=lambda r: float(r.speed.value), default=None)  # type: ignore[union-attr]
 
 
-def host_share(answer: Answer) -> float | None:
+def host_share(answer: SeriesAnswer) -> float | None:
     """Return the share of overhead in the step of the smallest count; None where unknown."""
     first = next((r for r in answer.shown if r.devices == answer.series.base), None)
     if first is None or first.parts is None or not first.parts.total_s:
@@ -60,7 +60,7 @@ def host_share(answer: Answer) -> float | None:
     return first.parts.overhead_s / first.parts.total_s
 
 
-def link_ratio(answer: Answer) -> float | None:
+def link_ratio(answer: SeriesAnswer) -> float | None:
     """Return overhead with the link over that without it, at the fewest devices with one.
 
     None where the overhead of a step is next to nothing: a ratio to it has no meaning.
@@ -74,7 +74,7 @@ def link_ratio(answer: Answer) -> float | None:
     return 1.0 + rows[0].parts.link_s / rows[0].parts.overhead_s
 
 
-def _headline(answer: Answer) -> str:
+def _headline(answer: SeriesAnswer) -> str:
     """Return whether more devices pay at the largest batch, with the largest gain."""
     best, base = best_of(answer), answer.series.base
     where = _where(answer)
@@ -120,7 +120,7 @@ def _headline(answer: Answer) -> str:
     return paragraph(pays, host)
 
 
-def _from(answer: Answer, best: CountAnswer) -> str:
+def _from(answer: SeriesAnswer, best: CountAnswer) -> str:
     """Return from which global batch the best count wins; "" where the batch grows with it."""
     crossing = next(
         (c.batch for c in answer.crossings if c.devices == best.devices and not c.is_driver), None
@@ -138,7 +138,7 @@ def _ends(estimate: Estimate) -> str:
     return f" ({percent(estimate.level)}: {plain(low, 3)} to {plain(high, 3)})"
 
 
-def _slower(answer: Answer) -> str:
+def _slower(answer: SeriesAnswer) -> str:
     """Return how much slower the most measured devices are; "" without a number."""
     last = next((r for r in answer.shown if r.devices == answer.series.counts[-1]), None)
     if last is None or isinstance(last.speed_up, Refusal) or last.devices == 1:
@@ -153,7 +153,7 @@ def _slower(answer: Answer) -> str:
     )
 
 
-def host_sentence(answer: Answer) -> str:
+def host_sentence(answer: SeriesAnswer) -> str:
     """Return that the work is too small for the device, where it is."""
     share = host_share(answer)
     if share is None or share < HOST_SHARE:
@@ -164,11 +164,11 @@ def host_sentence(answer: Answer) -> str:
     )
 
 
-def _where(answer: Answer) -> str:
+def _where(answer: SeriesAnswer) -> str:
     return _where_at(answer, answer.batches[-1])
 
 
-def _where_at(answer: Answer, held: float) -> str:
+def _where_at(answer: SeriesAnswer, held: float) -> str:
     batch, badge = batch_text(held), BADGE if answer.standing else ""
     return (
         Text("at global batch {batch}{badge}", batch=batch, badge=badge)
@@ -177,7 +177,7 @@ def _where_at(answer: Answer, held: float) -> str:
     )
 
 
-def _crossings(answer: Answer) -> list[str]:
+def _crossings(answer: SeriesAnswer) -> list[str]:
     """Return from which batch the measured counts win, most devices last."""
     chosen = [c for c in answer.crossings if c.devices in answer.series.counts]
     own, other = ([c for c in chosen if c.is_driver is d] for d in (False, True))
@@ -217,7 +217,7 @@ def _runs(crossing: Crossing) -> str:
     return Text("Measured runs are {both}.", both=both) if both else ""
 
 
-def _efficiency(answer: Answer) -> str:
+def _efficiency(answer: SeriesAnswer) -> str:
     """Return the efficiency of the most measured devices, and what a sample costs there."""
     row = next((r for r in answer.shown if r.devices == answer.series.counts[-1]), None)
     if row is None or isinstance(row.efficiency, Refusal) or row.devices == answer.series.base:
@@ -241,7 +241,7 @@ def _percents(estimate: Estimate) -> str:
     return f" ({percent(estimate.level)}: {percent(low)} to {percent(high)})"
 
 
-def link_sentence(answer: Answer) -> str:
+def link_sentence(answer: SeriesAnswer) -> str:
     """Return that the interconnect is slow, where it is."""
     overhead = link_ratio(answer)
     if overhead is None:
@@ -255,7 +255,7 @@ def link_sentence(answer: Answer) -> str:
     )
 
 
-def _link_share(answer: Answer) -> str:
+def _link_share(answer: SeriesAnswer) -> str:
     """Return that the interconnect takes most of a step on the most measured devices."""
     last = next((r for r in answer.shown if r.devices == answer.series.counts[-1]), None)
     if last is None or last.parts is None or last.parts.link_s < HOST_SHARE * last.parts.total_s:
@@ -268,7 +268,7 @@ def _link_share(answer: Answer) -> str:
     )
 
 
-def limit_sentences(answer: Answer) -> list[str]:
+def limit_sentences(answer: SeriesAnswer) -> list[str]:
     """Return the counts for deadline and budget, where they are asked, or what is missing."""
     texts, question = [], answer.question
     if question.deadline_s is not None:
@@ -305,7 +305,7 @@ def limit_sentences(answer: Answer) -> list[str]:
     return texts
 
 
-def _unmet(answer: Answer, unmet: str, limit: str) -> str:
+def _unmet(answer: SeriesAnswer, unmet: str, limit: str) -> str:
     """Return that no count meets a limit, or which number is missing to compare with it."""
     if answer.question.samples_per_epoch is None:
         return Text("{limit}: samples per epoch are missing. Enter them.", limit=limit)
@@ -314,7 +314,7 @@ def _unmet(answer: Answer, unmet: str, limit: str) -> str:
     return Text("{unmet}.", unmet=unmet)
 
 
-def _no_cost(answer: Answer, money: str) -> str:
+def _no_cost(answer: SeriesAnswer, money: str) -> str:
     """Return that no count costs as little, or which number is missing."""
     if answer.question.price_usd_per_hour is None:
         return Text(
@@ -328,7 +328,7 @@ def _no_cost(answer: Answer, money: str) -> str:
     )
 
 
-def _uneven(answer: Answer) -> list[str]:
+def _uneven(answer: SeriesAnswer) -> list[str]:
     """Return what a slow worker costs, where one is described."""
     rows = [u for u in answer.uneven if u.devices in answer.series.counts]
     if not rows or not (answer.question.slow or answer.question.spread):
@@ -374,7 +374,7 @@ def _cause(row: UnevenAnswer) -> str:
     )
 
 
-def _guess(answer: Answer) -> str:
+def _guess(answer: SeriesAnswer) -> str:
     """Return that the headline's step was not measured, or which counts are far from measured."""
     best, most = best_of(answer), answer.series.counts[-1]
     if best is not None and isinstance(best.step, Estimate) and not best.measured_s:
@@ -396,7 +396,7 @@ def _guess(answer: Answer) -> str:
     )
 
 
-def _outside(answer: Answer) -> str:
+def _outside(answer: SeriesAnswer) -> str:
     """Return the measured step that its fit misses most, and the count of others; "" if none."""
     missed = outside(answer)
     if not missed:

@@ -31,7 +31,7 @@ class Point:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Series:
+class DeviceSeries:
     """Runs of a workload on one kind of system, with the step times at every device count.
 
     `counts` are the device counts with runs, rising. `scaled` is their common curve or why there is
@@ -119,7 +119,7 @@ def series_of(
     runs: Sequence[Run],
     placements: Mapping[str, Placement],
     left_out: Collection[str] = (),
-) -> Series | None:
+) -> DeviceSeries | None:
     """Return the series of runs on one kind of system; None without a step time or law.
 
     Args:
@@ -140,7 +140,7 @@ def series_of(
     used = timed or stated
     like = max((p for _, p in used), key=lambda p: p.devices)
     nodes = {p.devices: p.nodes for _, p in sorted(used, key=lambda u: -u[1].nodes)}
-    return Series(
+    return DeviceSeries(
         label=label,
         runs=tuple(r for r, _ in used),
         points=tuple(_point(r, p) for r, p in timed),

@@ -20,10 +20,10 @@ from planner.catalog import (
     TABLE_NAMES,
     Accelerator,
     Catalog,
+    CatalogProblem,
     Offer,
     Origin,
     Parsed,
-    Problem,
     TableName,
     Tariff,
     csv_of,
@@ -47,7 +47,7 @@ class CatalogRead:
     """The readable rows, the problems, and the ids of shipped rows that the user replaced."""
 
     catalog: Catalog
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[CatalogProblem, ...] = ()
     overridden: tuple[str, ...] = ()
 
 
@@ -95,7 +95,7 @@ def import_csv(
     *,
     file: str = "",
     today: date | None = None,
-) -> tuple[Catalog, tuple[Problem, ...]]:
+) -> tuple[Catalog, tuple[CatalogProblem, ...]]:
     """Return imported rows as a catalogue of their own, and the problems of the others.
 
     Accelerators of offers may have any name in `catalog`. Nothing is written: show rows and
@@ -155,7 +155,7 @@ def _parsed(folder: Path, table: TableName, origin: Origin, today: date | None =
         return Parsed(table=table, file=path.name)
     except OSError as error:
         message = Text("cannot be read ({reason}).", reason=error.strerror or error)
-        problem = Problem(file=path.name, row=None, column="", message=message)
+        problem = CatalogProblem(file=path.name, row=None, column="", message=message)
         return Parsed(table=table, file=path.name, problems=(problem,))
     return _parsed_text(table, content, origin, today)
 

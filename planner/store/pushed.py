@@ -17,7 +17,7 @@ from typing import Any, Final, NoReturn
 
 import pyarrow as pa
 
-from planner.core import MAX_SET_TEXT, Problem, Text
+from planner.core import MAX_SET_TEXT, ParameterProblem, Text
 from planner.core.slugs import UNOFFICIAL
 from planner.runs import BY_NAME, RecordError, Row, run_id
 from planner.store.disk.files import write_once
@@ -47,7 +47,7 @@ class PushRequest:
 class PushError(ValueError):
     """A request that is not taken; `problems` has all that is wrong."""
 
-    def __init__(self, problems: Sequence[Problem]) -> None:
+    def __init__(self, problems: Sequence[ParameterProblem]) -> None:
         self.problems = tuple(problems[:_MOST_TOLD])
         super().__init__(" ".join(map(str, self.problems)))
 
@@ -70,11 +70,15 @@ def read_body(data: bytes) -> PushRequest:
     except (ValueError, RecursionError) as error:
         reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
         raise PushError(
-            [Problem(parameter="", message=Text("The body is no JSON: {reason}.", reason=reason))]
+            [
+                ParameterProblem(
+                    parameter="", message=Text("The body is no JSON: {reason}.", reason=reason)
+                )
+            ]
         ) from None
     if not isinstance(body, dict) or set(body) != _KEYS:
         text = "The body must be an object with the fields set and runs."
-        raise PushError([Problem(parameter="", message=text)])
+        raise PushError([ParameterProblem(parameter="", message=text)])
     about, runs = body["set"], body["runs"]
     problems = [*_set_problems(about), *_runs_problems(runs)]
     if problems:
@@ -122,17 +126,17 @@ def keep(
     except RecordError as error:
         raise PushError(
             [
-                Problem(parameter=f"runs[{p.row}].{p.column}", message=str(p.message))
+                ParameterProblem(parameter=f"runs[{p.row}].{p.column}", message=str(p.message))
                 for p in error.problems
             ]
         ) from error
 
 
-def _set_problems(about: object) -> list[Problem]:
+def _set_problems(about: object) -> list[ParameterProblem]:
     if not isinstance(about, dict):
-        return [Problem(parameter="set", message="must be an object.")]
+        return [ParameterProblem(parameter="set", message="must be an object.")]
     problems = [
-        Problem(
+        ParameterProblem(
             parameter=f"set.{_short(name)}",
             message=Text("is unknown. Use {fields}.", fields=", ".join(FIELDS)),
         )
@@ -142,9 +146,9 @@ def _set_problems(about: object) -> list[Problem]:
     slug = about.get("slug")
     if not isinstance(slug, str) or not SLUG.fullmatch(slug):
         text = "must be small letters, digits and hyphens, at most 80 of them."
-        problems.append(Problem(parameter="set.slug", message=text))
+        problems.append(ParameterProblem(parameter="set.slug", message=text))
     problems += [
-        Problem(
+        ParameterProblem(
             parameter=f"set.{name}",
             message=Text(
                 "must be text of at most {max_set_text} letters.", max_set_text=MAX_SET_TEXT
@@ -156,27 +160,27 @@ def _set_problems(about: object) -> list[Problem]:
     return problems
 
 
-def _runs_problems(runs: object) -> list[Problem]:
+def _runs_problems(runs: object) -> list[ParameterProblem]:
     if isinstance(runs, list) and 0 < len(runs) <= MOST_RUNS:
         return []
     return [
-        Problem(
+        ParameterProblem(
             parameter="runs",
             message=Text("must be a list of 1 to {most_runs:,} runs.", most_runs=MOST_RUNS),
         )
     ]
 
 
-def _row(at: int, run: object) -> tuple[dict[str, Any], list[Problem]]:
+def _row(at: int, run: object) -> tuple[dict[str, Any], list[ParameterProblem]]:
     if not isinstance(run, dict):
-        return {}, [Problem(parameter=f"runs[{at}]", message="must be an object.")]
+        return {}, [ParameterProblem(parameter=f"runs[{at}]", message="must be an object.")]
     row: dict[str, Any] = {}
     problems = []
     for name, cell in run.items():
         column = BY_NAME.get(name)
         if column is None:
             text = "is no column of a run. docs/records.md lists all."
-            problems.append(Problem(parameter=f"runs[{at}].{_short(name)}", message=text))
+            problems.append(ParameterProblem(parameter=f"runs[{at}].{_short(name)}", message=text))
             continue
         row[name] = cell
         if pa.types.is_timestamp(column.type) and cell is not None:
@@ -184,7 +188,7 @@ def _row(at: int, run: object) -> tuple[dict[str, Any], list[Problem]]:
                 row[name] = datetime.fromisoformat(cell)
             except (TypeError, ValueError):
                 text = "must be a time such as 2026-11-25T12:00:00+00:00."
-                problems.append(Problem(parameter=f"runs[{at}].{name}", message=text))
+                problems.append(ParameterProblem(parameter=f"runs[{at}].{name}", message=text))
     if not problems and "run_id" in row:
         try:
             own = run_id(row)
@@ -192,7 +196,7 @@ def _row(at: int, run: object) -> tuple[dict[str, Any], list[Problem]]:
             own = row["run_id"]  # a wrong cell: the rules of the table name it
         if own != row["run_id"]:
             text = "is not the hash of the run's identity. Leave it out."
-            problems.append(Problem(parameter=f"runs[{at}].run_id", message=text))
+            problems.append(ParameterProblem(parameter=f"runs[{at}].run_id", message=text))
     return row, problems
 
 

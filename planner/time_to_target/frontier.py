@@ -51,7 +51,7 @@ class OneDeviceCount:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class WayToTarget:
     """One way to the target: devices, global batch [samples], time [s], cost [price's currency]."""
 
     devices: float
@@ -78,12 +78,12 @@ class Frontier:
     reasons: tuple[str, ...]
 
     @property
-    def choices(self) -> tuple[Choice, ...]:
+    def choices(self) -> tuple[WayToTarget, ...]:
         """The frontier from the fastest to the cheapest."""
         rows, columns = np.nonzero(self.non_dominated)
         order = np.lexsort((self.batch[columns], self.devices[rows], self.time_s[rows, columns]))
         return tuple(
-            Choice(*(float(x) for x in point))
+            WayToTarget(*(float(x) for x in point))
             for point in zip(
                 self.devices[rows[order]],
                 self.batch[columns[order]],
@@ -306,7 +306,7 @@ def _counts(scaled: Scaled, more: int | None) -> Floats:
     return np.unique(np.r_[scaled.counts, powers, extra].astype(np.float64))
 
 
-def _way(scaled: Scaled, law: ConvergenceCurve, choice: Choice) -> Way:
+def _way(scaled: Scaled, law: ConvergenceCurve, choice: WayToTarget) -> Way:
     devices, batch = int(choice.devices), choice.batch
     strong, weak = efficiencies(scaled, batch, devices)
     return Way(

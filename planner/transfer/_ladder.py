@@ -29,9 +29,9 @@ from planner.transfer._records import (
 from planner.transfer._rungs import (
     GROUPS,
     PREDICTS,
-    Answer,
     Calibration,
     Evidence,
+    RungEstimate,
     best_answer,
     calibrate,
     evidence_for,
@@ -42,7 +42,7 @@ from planner.transfer._rungs import (
 )
 
 
-def runs_that_narrow(library: Library, answer: Answer, level: float) -> tuple[NextRun, ...]:
+def runs_that_narrow(library: Library, answer: RungEstimate, level: float) -> tuple[NextRun, ...]:
     """Return runs after which a narrower interval is expected, the narrowest first.
 
     Args:
@@ -112,7 +112,7 @@ def of_measurement(card: str, runs: int, half_width: float) -> tuple[str, ...]:
     )
 
 
-def of_rung(library: Library, answer: Answer) -> str:
+def of_rung(library: Library, answer: RungEstimate) -> str:
     """Return the method of the answer and its sources."""
     row, column = answer.cell
     names = [library.name_of(card) for card in library.cards]
@@ -163,7 +163,7 @@ def of_neighbours(neighbours: Sequence[Neighbour]) -> tuple[str, ...]:
     )
 
 
-def of_sheet_outside(library: Library, answer: Answer) -> tuple[str, ...]:
+def of_sheet_outside(library: Library, answer: RungEstimate) -> tuple[str, ...]:
     """Return the data-sheet numbers outside the range of the library's other cards."""
     if answer.rung != "data sheet of the card":
         return ()
@@ -190,7 +190,7 @@ def of_sheet_outside(library: Library, answer: Answer) -> tuple[str, ...]:
     )
 
 
-def of_interval(answer: Answer, level: float) -> str:
+def of_interval(answer: RungEstimate, level: float) -> str:
     """Return the source of the interval, with its number of cases."""
     learnt = answer.calibration
     n, groups = learnt.residuals, _groups(learnt)
@@ -378,7 +378,7 @@ def _measured(library: Library, cell: Cell, place: tuple[int, int], level: float
     return Transferred(cell=cell, estimate=estimate, rung="measured")
 
 
-def _transferred(library: Library, cell: Cell, answer: Answer, level: float) -> Transferred:
+def _transferred(library: Library, cell: Cell, answer: RungEstimate, level: float) -> Transferred:
     runs = runs_that_narrow(library, answer, level)
     nearest = _nearest(library, answer)
     sentences = (
@@ -400,7 +400,7 @@ def _transferred(library: Library, cell: Cell, answer: Answer, level: float) -> 
     )
 
 
-def _nearest(library: Library, answer: Answer) -> tuple[Neighbour, ...]:
+def _nearest(library: Library, answer: RungEstimate) -> tuple[Neighbour, ...]:
     """Return the library workloads with the largest weights; empty for other rungs."""
     if answer.prediction.shares is None:
         return ()
@@ -414,7 +414,7 @@ def _nearest(library: Library, answer: Answer) -> tuple[Neighbour, ...]:
     )
 
 
-def _neighbour(library: Library, answer: Answer, voter: int, share: float) -> Neighbour:
+def _neighbour(library: Library, answer: RungEstimate, voter: int, share: float) -> Neighbour:
     log = library.log_samples_per_s[voter]
     others = answer.evidence.cards & library.measured[voter]
     name, precision = library.workloads[voter]

@@ -371,7 +371,7 @@ PREDICTS: Final[Mapping[Rung, Callable[[Library, Evidence], RungPrediction]]] = 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class RungEstimate:
     """One rung's answer for a cell: log samples/s, half-width in the logarithm, and its sources.
 
     Where its errors are smaller than those of a measurement, `surer_than_measured` is true and
@@ -390,7 +390,7 @@ class Answer:
 
 def answer_by(
     library: Library, evidence: Evidence, cell: tuple[int, int], rung: Rung, level: float
-) -> Answer | None:
+) -> RungEstimate | None:
     """Return a rung's answer for a cell (row, column); None where it lacks data.
 
     Its interval is at least as wide as that of one measurement.
@@ -404,7 +404,7 @@ def answer_by(
     calibration = calibrate(library, prediction, level)
     half_width = calibration.half_width(float(prediction.difficulty[cell]))
     measured = measured_half_width(1, 0.0, level)
-    return Answer(
+    return RungEstimate(
         rung=rung,
         cell=cell,
         evidence=evidence,
@@ -418,7 +418,7 @@ def answer_by(
 
 def best_answer(
     library: Library, cell: tuple[int, int], level: float, rung: Rung | None = None
-) -> Answer | None:
+) -> RungEstimate | None:
     """Return the answer of the first rung that can be checked, else of the first that has one."""
     evidence = evidence_for(library, *cell)
     unchecked = None

@@ -309,7 +309,7 @@ class _Late(Exception):  # noqa: N818 - ends a child; reported as the group's en
 
 
 @dataclass(slots=True, kw_only=True)
-class _Watch:
+class _GroupWatch:
     """State of a running child; a group's time starts when the previous one ends."""
 
     first: int
@@ -359,11 +359,11 @@ def supervised(
     def run(requests: Sequence[dict[str, Any]], took: Took) -> None:
         done = 0
         while done < len(requests):
-            watch = _Watch(first=done, took=took)
+            watch = _GroupWatch(first=done, took=took)
             _one_child(requests[done:], watch)
             done += watch.finished
 
-    def _one_child(requests: Sequence[dict[str, Any]], watch: _Watch) -> None:
+    def _one_child(requests: Sequence[dict[str, Any]], watch: _GroupWatch) -> None:
         def in_time() -> None:
             beat()
             if time.perf_counter() - watch.since_s > timeout_s:

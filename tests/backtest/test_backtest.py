@@ -19,7 +19,7 @@ from backtest.accuracy.public_data import Stopwatch, parquet_bytes, public_table
 from backtest.accuracy.targets import TARGETS, TargetRange
 from backtest.choose.choice import (
     NOTHING,
-    Choice,
+    ConstantChoice,
     Setting,
     chosen,
     interval_score,
@@ -54,9 +54,9 @@ from backtest.questions.figure import (
     MEAN,
     REFUSED,
     UNREFUSED,
+    FigureRow,
     HiddenPoints,
     Prediction,
-    Row,
     columns_of,
     mean_row,
     scored,
@@ -320,7 +320,7 @@ def test_a_sharper_corner_is_met_exactly_by_its_own_form() -> None:
 
 def test_the_range_of_what_the_others_choose_stands_beside_a_constant() -> None:
     choices = [
-        Choice(use="u", left_out=n, chosen="c", ships="s", values={"fits.lines:SD0": x})
+        ConstantChoice(use="u", left_out=n, chosen="c", ships="s", values={"fits.lines:SD0": x})
         for n, x in (("a", 0.03), ("b", 0.05))
     ]
     row = next(
@@ -333,7 +333,7 @@ def test_the_range_of_what_the_others_choose_stands_beside_a_constant() -> None:
 # -- targets and the page ------------------------------------------------------------------------
 
 
-def figure(method: str, error: float) -> Row:
+def figure(method: str, error: float) -> FigureRow:
     return scored(("q", "t", "s"), {method: result([1.0 + error])}, asked([1.0], [0]))[0]
 
 

@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 import pytest
 
-from backtest.published.mfu import Chosen, Study, chosen_constants, chosen_lines
+from backtest.published.mfu import ChosenConstants, Study, chosen_constants, chosen_lines
 from planner.catalog import Catalog
 from planner.published import PublishedRow, configurations
 from planner.store.catalog import read_catalog
@@ -28,7 +28,7 @@ def catalog() -> Catalog:
     return read_catalog(ROOT / "data" / "catalog").catalog
 
 
-def chosen(rows: list[PublishedRow], catalog: Catalog) -> dict[str, Chosen]:
+def chosen(rows: list[PublishedRow], catalog: Catalog) -> dict[str, ChosenConstants]:
     usable = configurations(rows, catalog)[0]
     found = chosen_constants(rows, catalog, usable, Study(fits={}, hidden={"source": {}}))
     return {choice.name: choice for choice in found}
@@ -74,5 +74,5 @@ def test_the_scatter_of_trials_is_that_of_equal_submissions(catalog: Catalog) ->
 
 
 def test_the_section_names_each_constant_with_its_choices() -> None:
-    choice = Chosen(name="a.b.C", ships=0.1, chosen=0.2, without=(0.3, 0.25), points=1234)
+    choice = ChosenConstants(name="a.b.C", ships=0.1, chosen=0.2, without=(0.3, 0.25), points=1234)
     assert "| `planner.a.b.C` | 0.1 | 0.2 | 0.25 to 0.3 | 1,234 |" in chosen_lines([choice])

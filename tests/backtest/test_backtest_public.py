@@ -26,7 +26,7 @@ from backtest.questions.epochs import STEADY
 from backtest.questions.figure import (
     MEAN,
     NUMBERS,
-    Row,
+    FigureRow,
     columns_of,
 )
 from backtest.questions.methods import OURS, PLAIN
@@ -51,18 +51,18 @@ pytestmark = pytest.mark.skipif(
 
 
 @pytest.fixture(scope="module")
-def rows() -> list[Row]:
+def rows() -> list[FigureRow]:
     read = public_tables(DATASETS)
     return [row for name in FAST for row in QUESTIONS[name](read)]
 
 
-def of(rows: list[Row], task: str, method: str, data_set: str = MEAN) -> Row:
+def of(rows: list[FigureRow], task: str, method: str, data_set: str = MEAN) -> FigureRow:
     found = [r for r in rows if (r.task, r.method, r.data_set) == (task, method, data_set)]
     assert found
     return found[0]
 
 
-def test_the_shipped_figures_are_those_measured_today(rows: list[Row]) -> None:
+def test_the_shipped_figures_are_those_measured_today(rows: list[FigureRow]) -> None:
     shipped = pq.read_table(ROOT / "data" / "accuracy.parquet").to_pylist()
     keys = ("question", "task", "method", "data_set")
     by_key = {tuple(r[k] for k in keys): r for r in shipped if r["question"] != DEVICES}
@@ -85,7 +85,7 @@ def test_the_page_has_every_question_and_as_many_misses_as_figures_miss() -> Non
     assert str(ROOT) not in page
 
 
-def test_most_of_what_is_wanted_is_reached_and_these_are_not(rows: list[Row]) -> None:
+def test_most_of_what_is_wanted_is_reached_and_these_are_not(rows: list[FigureRow]) -> None:
     missed = {t.what for t in TARGETS if t.measured(rows) is not None and not t.reached(rows)}
     assert missed == {
         "after 3 epochs, DAWNBench, changing later on, coverage",
@@ -98,7 +98,7 @@ def test_most_of_what_is_wanted_is_reached_and_these_are_not(rows: list[Row]) ->
 
 @pytest.mark.parametrize("data_set", [MEAN, SIA_SEVERAL])
 def test_ours_is_better_than_the_plain_line_inside_and_beyond(
-    rows: list[Row], data_set: str
+    rows: list[FigureRow], data_set: str
 ) -> None:
     for task in ("one batch left out between others", "twice the largest"):
         ours, plain = (of(rows, task, method, data_set) for method in (OURS, PLAIN))
@@ -107,20 +107,20 @@ def test_ours_is_better_than_the_plain_line_inside_and_beyond(
         assert ours.coverage > min(plain.coverage, 0.85)
 
 
-def test_four_times_away_ours_is_no_worse_than_the_plain_line(rows: list[Row]) -> None:
+def test_four_times_away_ours_is_no_worse_than_the_plain_line(rows: list[FigureRow]) -> None:
     for data_set in ("Colab TPU", MEAN):
         ours, plain = (of(rows, "four times the largest", m, data_set) for m in (OURS, PLAIN))
         assert ours.mean_error <= 1.001 * plain.mean_error
 
 
-def test_textbook_intervals_hold_less_outside_than_they_say(rows: list[Row]) -> None:
+def test_textbook_intervals_hold_less_outside_than_they_say(rows: list[FigureRow]) -> None:
     assert of(rows, "twice the largest", "line, textbook interval").coverage < 0.75
     assert of(rows, "after 5 epochs", "same total, textbook interval",
               "Colab TPU and GPU").coverage < 0.75  # fmt: skip
 
 
 def test_other_runs_widen_no_interval_of_a_quiet_set_and_hold_more_of_the_others(
-    rows: list[Row],
+    rows: list[FigureRow],
 ) -> None:
     for k in (2, 3, 5):
         quiet, one = (of(rows, f"after {k} epochs", m, "Colab TPU and GPU") for m in BOTH)
@@ -131,7 +131,7 @@ def test_other_runs_widen_no_interval_of_a_quiet_set_and_hold_more_of_the_others
 
 
 def test_what_is_refused_would_have_been_further_off_than_what_is_answered(
-    rows: list[Row],
+    rows: list[FigureRow],
 ) -> None:
     task = "one batch left out between others"
     for data_set in ("Sia, 1 device", "Gavel, 1 device"):
@@ -140,7 +140,7 @@ def test_what_is_refused_would_have_been_further_off_than_what_is_answered(
 
 
 def test_between_many_batches_of_pollux_what_is_refused_would_be_as_near_now(
-    rows: list[Row],
+    rows: list[FigureRow],
 ) -> None:
     """Refused are its v0 and t: they scatter too much about the law, and the correction follows."""
     where = "one batch left out between others", "Pollux T4, several"
@@ -166,7 +166,7 @@ def test_constants_chosen_without_each_data_set_are_near_those_that_ship() -> No
 
 
 def test_questions_asked_again_read_declared_columns_only_and_give_the_same_bytes(
-    rows: list[Row],
+    rows: list[FigureRow],
 ) -> None:
     whole = public_tables(DATASETS)
 

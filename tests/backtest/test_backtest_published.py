@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from backtest.published import described as asked
-from backtest.published.described import Answer, Score, device_hours, scored, whole_jobs
+from backtest.published.described import DescribedAnswer, Score, device_hours, scored, whole_jobs
 from backtest.published.measured import (
     batch_curves,
     batch_left_out,
@@ -64,9 +64,9 @@ def series_rows(speeds: dict[int, float], batch: int = 512, **other: object) -> 
 
 def test_figures_are_in_per_cent_and_every_question_counts_the_same() -> None:
     answers = [
-        Answer(source="a", name="1", truth=1.0, value=1.1, low=0.9, high=1.3),
-        Answer(source="a", name="2", truth=1.0, value=0.7, low=0.6, high=0.8),
-        Answer(source="b", name="3", truth=1.0, why="No."),
+        DescribedAnswer(source="a", name="1", truth=1.0, value=1.1, low=0.9, high=1.3),
+        DescribedAnswer(source="a", name="2", truth=1.0, value=0.7, low=0.6, high=0.8),
+        DescribedAnswer(source="b", name="3", truth=1.0, why="No."),
     ]
     found = scored(answers)
     assert (found.asked, found.answered) == (3, 2)

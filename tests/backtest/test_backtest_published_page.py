@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from backtest.commands.published import shipped_figures
-from backtest.published.described import Answer, KnownJob, Pair
+from backtest.published.described import DescribedAnswer, KnownJob, RowPair
 from backtest.published.mfu import Hidden, left_out
 from backtest.published.page import TaskAnswers, figures_text, page, published_lines
 from planner.__main__ import main
@@ -17,8 +17,8 @@ from planner.published import configurations, rows_of
 from planner.store.catalog import read_catalog
 
 ROOT = Path(__file__).resolve().parents[2]
-NEAR = Answer(source="a", name="near", truth=10.0, value=11.0, low=9.0, high=13.0)
-FAR = Answer(source="b", name="far | off", truth=10.0, value=40.0, low=30.0, high=50.0)
+NEAR = DescribedAnswer(source="a", name="near", truth=10.0, value=11.0, low=9.0, high=13.0)
+FAR = DescribedAnswer(source="b", name="far | off", truth=10.0, value=40.0, low=30.0, high=50.0)
 JOB = KnownJob(
     name="Net 7B", place="github.com/a/b README.md", accelerator="Plain", devices=8,
     published_device_hours=120.0, value=100.0, low=60.0, high=180.0,
@@ -37,7 +37,7 @@ HIDDEN = Hidden(
 )  # fmt: skip
 TASKS = TaskAnswers(
     answers={"described_dense": [NEAR, FAR]},
-    pairs=[Pair(source="a", name="x or y", answered=True, decided=True, right=True)],
+    pairs=[RowPair(source="a", name="x or y", answered=True, decided=True, right=True)],
 )
 
 
@@ -50,8 +50,10 @@ def test_the_page_has_the_jobs_the_figures_and_the_worst_miss_first() -> None:
 
 
 def test_what_is_not_answered_and_what_is_refused_are_sentences_with_their_reasons() -> None:
-    refused = Answer(source="a", name="Net, 8 x Plain", truth=1.0, why="Does not fit: 9 GB.")
-    ran = Answer(source="a", name="ran", truth=1.0, value=1.0, low=1.0, high=1.0,
+    refused = DescribedAnswer(
+        source="a", name="Net, 8 x Plain", truth=1.0, why="Does not fit: 9 GB."
+    )
+    ran = DescribedAnswer(source="a", name="ran", truth=1.0, value=1.0, low=1.0, high=1.0,
                  why="Fits only with 8-bit moments: 6 GB.")  # fmt: skip
     tasks = TaskAnswers(
         answers={"described_dense": [NEAR, refused], "memory_fits": [ran] * 3 + [refused]}, pairs=[]
@@ -76,7 +78,7 @@ def test_the_file_holds_scores_jobs_and_misses() -> None:
 
 
 def test_rows_that_the_fit_has_not_seen_have_a_table_and_targets() -> None:
-    pairs = [Pair(source="a", name="x or y", answered=True)]
+    pairs = [RowPair(source="a", name="x or y", answered=True)]
     tasks = replace(
         TASKS,
         answers={**TASKS.answers, "row_out_dense": [HIDDEN.answer], "source_out_dense": [FAR]},

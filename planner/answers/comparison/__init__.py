@@ -34,8 +34,8 @@ from planner.answers.comparison._parameters import (
 from planner.answers.comparison._snapshot import changes, made_text, snapshot_of
 from planner.answers.comparison._tables import (
     TERMS,
-    Choice,
     ChoiceFilter,
+    OfferedOption,
     after,
     choices_of,
     end_of,

@@ -22,7 +22,7 @@ from planner.compare.evaluation import Limits
 from planner.core import (
     HOUR_S,
     Parameter,
-    Problem,
+    ParameterProblem,
     QueryTexts,
     Refusal,
     Text,
@@ -148,14 +148,14 @@ DESCRIPTION: Final = (
 )  # fmt: skip
 
 
-def with_int8_reason(problem: Problem, question: QueryTexts) -> Problem:
+def with_int8_reason(problem: ParameterProblem, question: QueryTexts) -> ParameterProblem:
     """Return the problem; for int8 with its reason as message."""
     if problem.parameter == "precision" and "int8" in question.get("precision", ()):
         return replace(problem, message=_INT8)
     return problem
 
 
-def described_of(values: Mapping[str, Any], problems: list[Problem]) -> Described | None:
+def described_of(values: Mapping[str, Any], problems: list[ParameterProblem]) -> Described | None:
     """Return the description; None where it is incomplete. Adds its problems to `problems`."""
     wrong: list[tuple[str, str]] = []
     network = _network(values["network"] or "", wrong)
@@ -209,13 +209,15 @@ def described_of(values: Mapping[str, Any], problems: list[Problem]) -> Describe
     )
 
 
-def _new(wrong: Sequence[tuple[str, str]], before: Sequence[Problem]) -> list[Problem]:
+def _new(
+    wrong: Sequence[tuple[str, str]], before: Sequence[ParameterProblem]
+) -> list[ParameterProblem]:
     """Return one problem a parameter, without those that follow from an invalid value."""
     invalid = {p.parameter for p in before}
     unknown = {name for name, _ in wrong if name == "network"}
     follows = {name for name, causes in _FOLLOWS.items() if (invalid | unknown) & causes}
     kept = {name: message for name, message in reversed(wrong) if name not in follows | invalid}
-    return [Problem(parameter=n, message=m) for n, m in wrong if kept.pop(n, None) == m]
+    return [ParameterProblem(parameter=n, message=m) for n, m in wrong if kept.pop(n, None) == m]
 
 
 def _step(values: Mapping[str, Any], wrong: list[tuple[str, str]]) -> GivenStep | None:
@@ -406,7 +408,9 @@ _DAY_OF_ZONES: Final = timedelta(days=1)
 """The rate's time zone may be a day ahead."""
 
 
-def display_of(values: Mapping[str, Any], today: date) -> tuple[Display, tuple[Problem, ...]]:
+def display_of(
+    values: Mapping[str, Any], today: date
+) -> tuple[Display, tuple[ParameterProblem, ...]]:
     """Return the display of money; US dollars where another currency has a problem.
 
     Args:
@@ -433,13 +437,13 @@ def display_of(values: Mapping[str, Any], today: date) -> tuple[Display, tuple[P
         ), ()
     except ValueError as error:
         return Display(tax_share=tax_share), (
-            Problem(parameter="currency", message=message_of(error)),
+            ParameterProblem(parameter="currency", message=message_of(error)),
         )
 
 
 def _problems(
     currency: str, rate: float | None, read_on: date | None, today: date
-) -> list[Problem]:
+) -> list[ParameterProblem]:
     wrong = []
     if read_on is not None and read_on > today + _DAY_OF_ZONES:
         message = Text(
@@ -447,9 +451,9 @@ def _problems(
             read_on=read_on,
             today=today,
         )
-        wrong.append(Problem(parameter="rate_as_of", message=message))
+        wrong.append(ParameterProblem(parameter="rate_as_of", message=message))
     if letters := currency_problem(currency):
-        wrong.append(Problem(parameter="currency", message=letters))
+        wrong.append(ParameterProblem(parameter="currency", message=letters))
     elif rate is None and currency != "USD":
         reference = reference_rates()
         if currency not in reference.per_usd:
@@ -457,7 +461,7 @@ def _problems(
                 "No rate is known for {currency}. Give the units per USD, and the date.",
                 currency=currency,
             )
-            wrong.append(Problem(parameter="currency", message=message))
+            wrong.append(ParameterProblem(parameter="currency", message=message))
         elif read_on is not None and read_on != reference.as_of:
             message = Text(
                 "{read_on} has no rate. Give the rate of that day, or leave both "
@@ -466,7 +470,7 @@ def _problems(
                 as_of=reference.as_of,
                 source=SOURCE,
             )
-            wrong.append(Problem(parameter="rate_as_of", message=message))
+            wrong.append(ParameterProblem(parameter="rate_as_of", message=message))
     return wrong
 
 
@@ -641,7 +645,7 @@ def with_job(question: QueryTexts) -> QueryTexts:
     return {**question, "workload": [DESCRIBED]}
 
 
-def misfits(values: Mapping[str, Any]) -> tuple[Problem, ...]:
+def misfits(values: Mapping[str, Any]) -> tuple[ParameterProblem, ...]:
     """Return a problem for each value that the job of a question has no use for.
 
     A description of a measured workload, a pattern or target of a described one, or epochs beside
@@ -650,11 +654,15 @@ def misfits(values: Mapping[str, Any]) -> tuple[Problem, ...]:
     if values["workload"] == DESCRIBED:
         both = values["total_tokens"] is not None and values["epochs"] not in (None, 1)
         return (
-            *(Problem(parameter=n, message=_ONLY_MEASURED) for n in _OF_MEASURED if values[n]),
-            *((Problem(parameter="epochs", message=TOTAL_COUNTS),) if both else ()),
+            *(
+                ParameterProblem(parameter=n, message=_ONLY_MEASURED)
+                for n in _OF_MEASURED
+                if values[n]
+            ),
+            *((ParameterProblem(parameter="epochs", message=TOTAL_COUNTS),) if both else ()),
         )
     return tuple(
-        Problem(parameter=p.name, message=_ONLY_DESCRIBED)
+        ParameterProblem(parameter=p.name, message=_ONLY_DESCRIBED)
         for p in DESCRIPTION
         if p.name != "batch" and values[p.name] != p.default
     )
@@ -662,7 +670,7 @@ def misfits(values: Mapping[str, Any]) -> tuple[Problem, ...]:
 
 def compare_parameters(
     question: QueryTexts, begins: datetime | None = None
-) -> tuple[CompareParameters, tuple[Problem, ...]]:
+) -> tuple[CompareParameters, tuple[ParameterProblem, ...]]:
     """Return the parsed question and its problems; an invalid value becomes the default.
 
     Args:
@@ -675,7 +683,7 @@ def compare_parameters(
     values, problems = parsed.values, [with_int8_reason(p, question) for p in parsed.problems]
     begins = begins or datetime.now(UTC).replace(second=0, microsecond=0)
     if values["made"] and (why := made_problem(values["made"])):
-        problems.append(Problem(parameter="made", message=why))
+        problems.append(ParameterProblem(parameter="made", message=why))
     display, wrong = display_of(values, begins.date())
     problems += wrong
     described = described_of(values, problems) if values["workload"] == DESCRIBED else None
@@ -686,7 +694,7 @@ def compare_parameters(
         and values["workload"] != DESCRIBED
         and values["batch"] is not None
     ):
-        problems.append(Problem(parameter="batch", message=TARGET_BATCH))
+        problems.append(ParameterProblem(parameter="batch", message=TARGET_BATCH))
     request = Request(
         epochs=_epochs(values),
         batch=None if values["workload"] == DESCRIBED else values["batch"],
@@ -771,7 +779,9 @@ def _in_usd(limit: float | None, display: Display) -> float | None:
     return None if limit is None else in_usd(limit, display) / (1.0 + display.tax_share)
 
 
-def _by(values: Mapping[str, Any], begins: datetime, problems: list[Problem]) -> datetime | None:
+def _by(
+    values: Mapping[str, Any], begins: datetime, problems: list[ParameterProblem]
+) -> datetime | None:
     """Return the deadline as a date; one that has passed is reported and ignored."""
     if values["by"] is None:
         return None
@@ -793,9 +803,11 @@ def _by(values: Mapping[str, Any], begins: datetime, problems: list[Problem]) ->
             most_hours=MOST_HOURS,
         )
     elif values["deadline"] is not None:
-        problems.append(Problem(parameter="deadline", message="by is given too; the date counts."))
+        problems.append(
+            ParameterProblem(parameter="deadline", message="by is given too; the date counts.")
+        )
     if wrong:
-        problems.append(Problem(parameter="by", message=wrong))
+        problems.append(ParameterProblem(parameter="by", message=wrong))
     return None if wrong else by
 
 

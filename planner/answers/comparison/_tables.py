@@ -200,7 +200,7 @@ _BEFORE: Final = date(1970, 1, 1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Choice:
+class OfferedOption:
     """One option as a row: id, label, hardware, terms and prices.
 
     `memory_bytes` is that of one accelerator, None where unpublished. `per_hour` and `to_buy` are
@@ -251,19 +251,21 @@ class ChoiceFilter:
 
 def choices_of(
     candidates: Iterable[Candidate], job: Job, display: Display = DOLLARS
-) -> tuple[Choice, ...]:
+) -> tuple[OfferedOption, ...]:
     """Return options as rows: own first, then the newest accelerators, small and cheap first."""
     ordered = sorted(candidates, key=_place)
     return tuple(_choice(candidate, job, display) for candidate in ordered)
 
 
-def narrowed_choices(choices: Sequence[Choice], conditions: ChoiceFilter) -> list[Choice]:
+def narrowed_choices(
+    choices: Sequence[OfferedOption], conditions: ChoiceFilter
+) -> list[OfferedOption]:
     """Return the rows that meet all conditions, in their order."""
     words = _WORD.findall(_TIMES.sub(r"\1 x ", conditions.words.casefold()))
     return [c for c in choices if _meets(c, conditions) and all(_has(c, word) for word in words)]
 
 
-def _meets(choice: Choice, conditions: ChoiceFilter) -> bool:
+def _meets(choice: OfferedOption, conditions: ChoiceFilter) -> bool:
     return (
         (not conditions.makers or choice.maker in conditions.makers)
         and (not conditions.terms or choice.terms in conditions.terms)
@@ -274,7 +276,7 @@ def _meets(choice: Choice, conditions: ChoiceFilter) -> bool:
     )
 
 
-def _has(choice: Choice, word: str) -> bool:
+def _has(choice: OfferedOption, word: str) -> bool:
     """Return whether a word of the search occurs; 8 is neither in 80GB nor in SXM8."""
     if word.isdigit():
         return re.search(rf"(?<![\w.]){word}(?![\d.])", choice.words) is not None
@@ -293,7 +295,7 @@ def _place(candidate: Candidate) -> tuple[int, bool, int, str, int, float]:
     )  # fmt: skip
 
 
-def _choice(candidate: Candidate, job: Job, display: Display) -> Choice:
+def _choice(candidate: Candidate, job: Job, display: Display) -> OfferedOption:
     hardware, offer = candidate.hardware, candidate.offer
     card, count = hardware.accelerator, hardware.count
     per_hour, to_buy = (
@@ -306,7 +308,7 @@ def _choice(candidate: Candidate, job: Job, display: Display) -> Choice:
     terms = terms_of(candidate)
     maker = card.maker if card else ""
     place = (offer.provider, offer.region, offer.instance) if offer else ("", "", "")
-    return Choice(
+    return OfferedOption(
         id=candidate.id,
         label=candidate.label,
         accelerator=card.name if card else hardware.label,

@@ -31,7 +31,7 @@ from planner.compare import (
     with_electricity,
     with_tariff_uncertainty,
 )
-from planner.compare.evaluation import Comparison, Limits, Question
+from planner.compare.evaluation import CompareQuestion, Comparison, Limits
 from planner.core import (
     Estimate,
     Refusal,
@@ -158,13 +158,13 @@ def answered(
     )
 
 
-def question_of(request: Request, facts: JobFacts, today: date) -> Question:
+def question_of(request: Request, facts: JobFacts, today: date) -> CompareQuestion:
     """Return the question that the options are compared for; arguments as `answered`."""
     assumed, electricity, _ = assumptions_of(request, facts.catalog, today)
     goal = goal_of(request, facts)
     library = library_at(facts.library, facts.job, goal.at_batch)
     entries, _ = _entries(request.entries, facts.catalog, dict(request.usd_per))
-    return Question(
+    return CompareQuestion(
         job=facts.job,
         goal=goal,
         measurements=Known(library=library, own_targets=_own_targets(facts), stated=facts.stated),

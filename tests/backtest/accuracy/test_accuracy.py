@@ -36,14 +36,14 @@ from backtest.questions.figure import (
     MEAN,
     REFUSED,
     UNREFUSED,
-    Row,
+    FigureRow,
 )
 from planner.answers import RULES
 from planner.fits import BASES
 from tests.each import each
 
 SHIPPED: Final = Path(__file__).parents[3] / "data" / "accuracy.parquet"
-ROW: Final = Row(
+ROW: Final = FigureRow(
     question=batch.QUESTION, task=INTERIOR, method="ours: made up", data_set=MEAN, curves=3,
     asked=13, points=12, answered=0.9, median_error=0.03, mean_error=0.05, p90_error=0.1,
     coverage=0.9, median_width=0.2,
@@ -51,7 +51,7 @@ ROW: Final = Row(
 
 
 @pytest.fixture(scope="module")
-def shipped() -> list[Row]:
+def shipped() -> list[FigureRow]:
     return read_accuracy(SHIPPED)
 
 
@@ -119,7 +119,7 @@ def test_furthest_off_is_the_largest_median_of_ours_on_one_data_set() -> None:
     assert "(data: B)." in summary
 
 
-def test_furthest_off_is_said_as_a_person_would_say_it(shipped: list[Row]) -> None:
+def test_furthest_off_is_said_as_a_person_would_say_it(shipped: list[FigureRow]) -> None:
     summary = " ".join(accuracy_of(shipped).sentences)
     assert re.search(
         r"Its largest median error was \d+ %, on several nodes estimated from a single device "
@@ -145,7 +145,7 @@ def test_as_good_as_the_best_other_means_the_best_other_on_the_same_points() -> 
     assert "the best other method" in verdict.target
 
 
-def test_verdicts_that_ship_are_counted_as_the_docs_count_them(shipped: list[Row]) -> None:
+def test_verdicts_that_ship_are_counted_as_the_docs_count_them(shipped: list[FigureRow]) -> None:
     known = accuracy_of(shipped)
     page = (SHIPPED.parents[1] / "docs" / "accuracy.md").read_text(encoding="utf-8")
     result = f"{len(known.verdicts) - len(known.missed)} are reached, {len(known.missed)} missed"
@@ -155,7 +155,7 @@ def test_verdicts_that_ship_are_counted_as_the_docs_count_them(shipped: list[Row
         assert verdict.short_by > 0.0
 
 
-def test_every_part_is_said_of_what_ships(shipped: list[Row]) -> None:
+def test_every_part_is_said_of_what_ships(shipped: list[FigureRow]) -> None:
     summary = " ".join(accuracy_of(shipped).sentences)
     for words, *_ in (*verdicts.FIRST, *verdicts.THEN):
         assert words in summary
@@ -168,7 +168,7 @@ def test_every_part_is_said_of_what_ships(shipped: list[Row]) -> None:
 # -- filters -------------------------------------------------------------------------------------
 
 
-def _named(rows: list[Row]) -> list[str]:
+def _named(rows: list[FigureRow]) -> list[str]:
     return [r.method for r in rows]
 
 
@@ -205,7 +205,7 @@ def test_ours_is_what_ships_where_it_answers() -> None:
     assert ours(rows, epochs.QUESTION, INTERIOR, MEAN) is None
 
 
-def test_every_question_that_ships_has_a_title_tasks_and_ours(shipped: list[Row]) -> None:
+def test_every_question_that_ships_has_a_title_tasks_and_ours(shipped: list[FigureRow]) -> None:
     for question, (title, about) in verdicts.titles(shipped).items():
         assert title
         assert about
@@ -214,9 +214,9 @@ def test_every_question_that_ships_has_a_title_tasks_and_ours(shipped: list[Row]
             assert any(ours(shipped, question, task, name) for name in sets)
 
 
-def test_records_have_every_column_and_no_nan(shipped: list[Row]) -> None:
+def test_records_have_every_column_and_no_nan(shipped: list[FigureRow]) -> None:
     for record in verdicts.records(shipped):
-        assert list(record) == [f.name for f in fields(Row)]
+        assert list(record) == [f.name for f in fields(FigureRow)]
         assert all(not (isinstance(v, float) and np.isnan(v)) for v in record.values())
 
 
@@ -232,7 +232,9 @@ def test_two_digits_that_count(share: float, text: str) -> None:
 # -- what other pages say of it ------------------------------------------------------------------
 
 
-def test_what_is_reported_of_refusals_beyond_twice_is_what_was_measured(shipped: list[Row]) -> None:
+def test_what_is_reported_of_refusals_beyond_twice_is_what_was_measured(
+    shipped: list[FigureRow],
+) -> None:
     [rule] = [r for r in RULES if r.then.startswith("dashed") and "largest measured" in r.when]
     for task in (TWICE, "four times the largest"):
         row = ours(shipped, batch.QUESTION, task, MEAN)
@@ -262,13 +264,13 @@ def test_where_refusing_changes_nothing_nothing_is_said_of_it() -> None:
     assert "refused" not in " ".join(sentences)
 
 
-def test_where_nothing_is_answered_nothing_is_said(shipped: list[Row]) -> None:
+def test_where_nothing_is_answered_nothing_is_said(shipped: list[FigureRow]) -> None:
     silent = replace(ROW, points=0, median_error=math.nan, coverage=math.nan)
     assert accuracy_of([silent]).sentences == ()
     assert all(math.isfinite(v.measured) for v in verdicts_of(shipped))
 
 
-def test_the_headline_says_how_wrong_described_workloads_are(shipped: list[Row]) -> None:
+def test_the_headline_says_how_wrong_described_workloads_are(shipped: list[FigureRow]) -> None:
     row = ours(shipped, described.QUESTION, described.DESCRIBED, MEAN)
     assert row is not None
     headline, first, held, *_ = accuracy_of(shipped).sentences

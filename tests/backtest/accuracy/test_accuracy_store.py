@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from backtest.accuracy.public_data import parquet_bytes, read_accuracy, write_accuracy
-from backtest.questions.figure import Row, columns_of
+from backtest.questions.figure import FigureRow, columns_of
 from tests.backtest.accuracy.test_accuracy import ROW
 
 ROWS = [ROW, replace(ROW, method="power law", coverage=math.nan, median_width=math.nan)]
@@ -29,7 +29,7 @@ def _again(path: Path, table: pa.Table) -> Path:
     return path
 
 
-def _same(first: Row, second: Row) -> bool:
+def _same(first: FigureRow, second: FigureRow) -> bool:
     return repr(first) == repr(second)  # NaN is not equal to itself
 
 

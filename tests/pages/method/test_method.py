@@ -17,7 +17,7 @@ from backtest.accuracy.verdicts import Accuracy, accuracy_of
 from backtest.choose.constants import CONSTANTS
 from backtest.published.what_if import MODELS
 from backtest.questions import regret
-from backtest.questions.figure import MEAN, Row
+from backtest.questions.figure import MEAN, FigureRow
 from backtest.questions.source_table import PUBLIC_DATA
 from pages.common.link import slug
 from pages.method import accuracy
@@ -50,7 +50,7 @@ def _question(known: Accuracy, place: int = 0) -> tuple[str, str]:
     return question, figures_of.tasks_of(known.rows, question)[0]
 
 
-def _rows(known: Accuracy, place: int, data_sets: list[str] | None = None) -> list[Row]:
+def _rows(known: Accuracy, place: int, data_sets: list[str] | None = None) -> list[FigureRow]:
     question, task = _question(known, place)
     sets = data_sets or figures_of.data_sets_of(known.rows, question, task)
     shown = data_sets or (sets[:1] if MEAN in sets else sets)

@@ -9,7 +9,7 @@ import pytest
 
 from planner.answers import _capacity, capacity_prepared
 from planner.answers._capacity import _catalogued
-from planner.compare.comparison import Question
+from planner.compare.comparison import CompareQuestion
 from planner.compare.evaluation import Worked, worked
 from planner.job import Candidate
 from planner.store.catalog import read_catalog
@@ -55,7 +55,7 @@ def test_a_job_is_timed_once_on_each_hardware_whatever_its_prices_are(
 ) -> None:
     timed: list[str] = []
 
-    def counted(question: Question, option: Candidate) -> Worked:
+    def counted(question: CompareQuestion, option: Candidate) -> Worked:
         timed.append(f"{question.job.workload}: {option.hardware.label}")
         return worked(question, option)
 

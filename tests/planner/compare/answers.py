@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from planner.compare import Assumptions, Shop, candidates_of, compare
-from planner.compare.evaluation import CHEAPEST, Comparison, Limits, Question
+from planner.compare.evaluation import CHEAPEST, CompareQuestion, Comparison, Limits
 from planner.job import Goal, Known, library_of
 from tests.planner.compare.made import CATALOG, RUN, TODAY, job, row
 
@@ -14,5 +14,7 @@ def compared(limits: Limits = CHEAPEST, assumed: Assumptions | None = None) -> C
     shop = Shop(catalog=CATALOG, assumed=assumed, today=TODAY)
     known = Known(library=library_of(CATALOG, [row(RUN)]))
     goal = Goal(words="360 epochs", epochs=360)
-    question = Question(job=job(), goal=goal, measurements=known, assumed=assumed, limits=limits)
+    question = CompareQuestion(
+        job=job(), goal=goal, measurements=known, assumed=assumed, limits=limits
+    )
     return compare(question, candidates_of(job(), shop))

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planner.compare import Assumptions, Entry, Shop, candidates_of, compare, monthly_cost
-from planner.compare.evaluation import Comparison, Limits, Question, Row, better, by_id
+from planner.compare.evaluation import CompareQuestion, Comparison, Limits, Row, better, by_id
 from planner.compare.rent_or_buy import rent_or_buy
 from planner.core import Estimate, Refusal
 from planner.job import Candidate, Goal, Known, library_of
@@ -38,7 +38,7 @@ def _ask(
     only: tuple[str, ...] = (),
     epochs: int = EPOCHS,
 ) -> Comparison:
-    question = Question(
+    question = CompareQuestion(
         job=job(), goal=Goal(words=f"{epochs} epochs", epochs=epochs), measurements=KNOWN,
         assumed=assumed, limits=limits or Limits(),
     )  # fmt: skip
@@ -132,7 +132,7 @@ def test_a_system_of_unknown_power_has_a_time_and_no_cost() -> None:
     measured = job(RUN, unknown)
     shop = Shop(catalog=CATALOG, assumed=EXACT, today=TODAY)
     there = [c for c in candidates_of(measured, shop) if c.id == "own-gpu"]
-    question = Question(job=measured, goal=Goal(words="2 epochs", epochs=2), assumed=EXACT)
+    question = CompareQuestion(job=measured, goal=Goal(words="2 epochs", epochs=2), assumed=EXACT)
     [row_] = compare(question, there).rows
     assert isinstance(row_.time, Estimate)
     assert isinstance(row_.cost, Refusal)
@@ -156,7 +156,7 @@ def test_the_order_of_the_options_changes_nothing(random: object) -> None:
     every = _every()
     shuffled = list(every)
     random.shuffle(shuffled)  # type: ignore[attr-defined]
-    question = Question(job=job(), goal=Goal(words="9 epochs", epochs=9), measurements=KNOWN)
+    question = CompareQuestion(job=job(), goal=Goal(words="9 epochs", epochs=9), measurements=KNOWN)
     first, second = compare(question, every), compare(question, shuffled)
     assert [_told(r) for r in first.rows] == [_told(r) for r in second.rows]
 
@@ -177,7 +177,7 @@ def test_more_epochs_never_cost_less(a: int, b: int) -> None:
 
 def test_nothing_to_compare_is_refused() -> None:
     with pytest.raises(ValueError, match="Choose at least one option"):
-        compare(Question(job=job(), goal=Goal(words="1 epoch", epochs=1)), [])
+        compare(CompareQuestion(job=job(), goal=Goal(words="1 epoch", epochs=1)), [])
 
 
 def test_break_even_is_where_a_month_of_both_costs_the_same() -> None:
@@ -222,7 +222,7 @@ def test_of_unknown_cost_nothing_keeps_a_budget() -> None:
     shop = Shop(catalog=CATALOG, assumed=EXACT, today=TODAY)
     options = [c for c in candidates_of(measured, shop) if c.id in ("own-gpu", OWN)]
     limits = Limits(order="time", budget_usd=1e6)
-    question = Question(job=measured, goal=Goal(words="9 epochs", epochs=9), limits=limits)
+    question = CompareQuestion(job=measured, goal=Goal(words="9 epochs", epochs=9), limits=limits)
     result = by_id(compare(question, options).rows)
     assert result["own-gpu"].fastest is None
     assert result[OWN].fastest == 1.0
@@ -234,6 +234,6 @@ def test_the_batch_is_reported_where_it_is_a_choice_and_whole() -> None:
     assert rows["rent-cloud-eu-8x-plain-on-demand"].timed.batch == 100.0
     samples = Estimate(value=1e6, low=9e5, high=1.1e6)
     goal = Goal(words="2 %", samples=samples, batch=300.784100676122)
-    question = Question(job=job(), goal=goal, measurements=KNOWN)
+    question = CompareQuestion(job=job(), goal=goal, measurements=KNOWN)
     far = [c for c in _every() if c.id == "rent-cloud-eu-8x-plain-on-demand"]
     assert compare(question, far).rows[0].timed.batch == 301.0

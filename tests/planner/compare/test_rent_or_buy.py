@@ -23,7 +23,7 @@ from planner.compare import (
     runs_at,
     utilisation_at,
 )
-from planner.compare.evaluation import Comparison, Limits, Question
+from planner.compare.evaluation import CompareQuestion, Comparison, Limits
 from planner.compare.rent_or_buy import pays_back, rent_or_buy
 from planner.core import Estimate, Refusal
 from planner.cost import DOLLARS
@@ -58,7 +58,7 @@ def _told(
     shop = Shop(catalog=catalog, assumed=assumed, today=TODAY)
     chosen = [c for c in candidates_of(job(), shop) if c.way == "rent" or c.id == "buy-1x-plain"]
     goal = Goal(words="360 epochs", epochs=360)
-    return compare(Question(job=job(), goal=goal, assumed=assumed, limits=limits), chosen)
+    return compare(CompareQuestion(job=job(), goal=goal, assumed=assumed, limits=limits), chosen)
 
 
 def _found(assumed: Assumptions, terms: str = "on demand", price: float = 1.0) -> RentOrBuy:

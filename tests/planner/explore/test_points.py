@@ -13,8 +13,8 @@ from planner.catalog import Catalog
 from planner.core import Estimate
 from planner.explore import (
     Category,
+    ExploreQuestion,
     Fits,
-    Question,
     chosen_runs,
     facts_of,
     fits_of,
@@ -33,7 +33,7 @@ RUNS = with_derived(queries.all_runs(store()), Catalog(), {})
 
 
 def test_every_point_is_a_run_with_both_numbers() -> None:
-    asked = Question(x="global_batch_size", y="samples_per_s", colour="accelerator")
+    asked = ExploreQuestion(x="global_batch_size", y="samples_per_s", colour="accelerator")
     points = points_of(RUNS, asked, chosen_runs(RUNS, {}))
     stated = [r for r in RUNS.to_pylist() if r["global_batch_size"] and r["samples_per_s"]]
     assert points.n == len(stated)
@@ -63,7 +63,7 @@ def test_runs_side_by_side_say_what_differs() -> None:
 
 
 def test_curves_are_those_of_the_throughput_law() -> None:
-    asked = Question(x="global_batch_size", y="samples_per_s")
+    asked = ExploreQuestion(x="global_batch_size", y="samples_per_s")
     fits = fits_of(RUNS, points_of(RUNS, asked, chosen_runs(RUNS, {})))
     assert fits is not None
     assert fits.curves
@@ -97,7 +97,7 @@ def test_steps_to_a_target_follow_their_law_at_the_best_learning_rates() -> None
             rows += [_tried(batch, 0.1, n, None) | {"result_set": "other"} for n in (3, 4, 5, 6)]
     runs = pa.Table.from_pylist(rows, RUNS.schema)
     for y in ("steps_to_target", "samples_to_target"):
-        asked = Question(x="global_batch_size", y=y)
+        asked = ExploreQuestion(x="global_batch_size", y=y)
         chosen = chosen_runs(runs, {"result_set": ["tuned"]})
         fits = fits_of(runs, points_of(runs, asked, chosen))
         assert fits is not None
@@ -114,7 +114,7 @@ def test_steps_to_a_target_follow_their_law_at_the_best_learning_rates() -> None
 
 
 def test_runs_that_only_state_their_last_step_have_no_law_of_steps() -> None:
-    asked = Question(x="global_batch_size", y="steps_to_target")
+    asked = ExploreQuestion(x="global_batch_size", y="steps_to_target")
     runs = RUNS.filter(pc.equal(RUNS["basis"], "published"))
     fits = fits_of(runs, points_of(runs, asked, chosen_runs(runs, {})))
     assert fits is not None
@@ -142,7 +142,7 @@ def _on_several(pattern: str = "validation off") -> pa.Table:
 
 
 def _fits(runs: pa.Table, y: str) -> Fits:
-    fits = fits_of(runs, points_of(runs, Question(x="devices", y=y), chosen_runs(runs, {})))
+    fits = fits_of(runs, points_of(runs, ExploreQuestion(x="devices", y=y), chosen_runs(runs, {})))
     assert fits is not None
     return fits
 
@@ -185,7 +185,9 @@ def test_a_network_that_is_split_over_devices_has_no_scaling_law() -> None:
 
 
 MOST = 100
-ALL = Question(x="global_batch_size", y="samples_per_s", colour="software", log_x=True, log_y=True)
+ALL = ExploreQuestion(
+    x="global_batch_size", y="samples_per_s", colour="software", log_x=True, log_y=True
+)
 
 
 @pytest.fixture

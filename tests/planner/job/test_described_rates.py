@@ -11,7 +11,7 @@ import pytest
 
 from planner.answers.comparison import compare_parameters
 from planner.compare import better, compare
-from planner.compare.comparison import Limits, Question
+from planner.compare.comparison import CompareQuestion, Limits
 from planner.core import Estimate
 from planner.job import (
     Candidate,
@@ -104,7 +104,7 @@ def test_a_whole_image_job_has_the_uncertainty_of_data_loading_in_common() -> No
 
 def test_a_faster_generation_is_decided_and_near_ones_are_not() -> None:
     rows = {
-        card: compare(Question(job=JOB, goal=ONCE, limits=FASTEST), [on(card)]).rows[0]
+        card: compare(CompareQuestion(job=JOB, goal=ONCE, limits=FASTEST), [on(card)]).rows[0]
         for card in ("a100-sxm-80gb", "h100-sxm", "h200-sxm", "b200")
     }
     assert better(rows["b200"], rows["a100-sxm-80gb"], FASTEST) > 0.99
@@ -112,7 +112,7 @@ def test_a_faster_generation_is_decided_and_near_ones_are_not() -> None:
 
 
 def test_draws_are_as_wide_as_the_interval() -> None:
-    row = compare(Question(job=JOB, goal=ONCE, limits=FASTEST), [on("h100-sxm")]).rows[0]
+    row = compare(CompareQuestion(job=JOB, goal=ONCE, limits=FASTEST), [on("h100-sxm")]).rows[0]
     assert row.drawn is not None
     assert isinstance(row.time, Estimate)
     low, high = np.quantile(row.drawn.wall_s, (0.05, 0.95))
@@ -165,7 +165,7 @@ def test_no_interval_reaches_above_the_peak_in_speed_or_time() -> None:
     assert float(result.whole.high) == pytest.approx(result.most)
     assert float(result.whole.value) < result.most
     assert "to 100 %)" in " ".join(result.whole.reasons)
-    question = Question(job=job, goal=ONCE, measurements=Known(), limits=FASTEST)
+    question = CompareQuestion(job=job, goal=ONCE, measurements=Known(), limits=FASTEST)
     [row] = compare(question, [one]).rows
     assert row.drawn is not None
     assert row.drawn.work_s.min() >= 0.999 * LLAMA.samples_per_epoch / result.most

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planner.compare import Entry, candidates_of, compare, tornado
-from planner.compare.evaluation import Comparison, Limits, Question, Row, better, by_id
+from planner.compare.evaluation import CompareQuestion, Comparison, Limits, Row, better, by_id
 from planner.compare.undecided import undecided
 from planner.core import Estimate
 from planner.job import Goal, Job, Known, OwnTarget, library_of, parts_of, timed, work_draws
@@ -36,7 +36,7 @@ def _counts(
     options = [c for c in candidates_of(of, SHOP, entries) if c.id.startswith("mine-")]
     goal = Goal(words="360 epochs", epochs=360)
     return compare(
-        Question(job=of, goal=goal, measurements=known, limits=Limits(order="time")), options
+        CompareQuestion(job=of, goal=goal, measurements=known, limits=Limits(order="time")), options
     )
 
 
@@ -114,7 +114,7 @@ def test_a_time_without_uncertainty_is_drawn_as_it_is() -> None:
 def test_two_cards_estimated_from_the_same_measured_one_share_its_error() -> None:
     options = [c for c in candidates_of(job(), SHOP) if c.offer and c.offer.terms == "on demand"]
     goal = Goal(words="2000 epochs", epochs=2000)  # so many that the start is nothing
-    result = compare(Question(job=job(), goal=goal, measurements=KNOWN), options)
+    result = compare(CompareQuestion(job=job(), goal=goal, measurements=KNOWN), options)
     rows = by_id(result.rows)
     twice, huge = (rows[f"rent-cloud-eu-1x-{n}-on-demand"].drawn for n in ("twice", "huge"))
     assert twice is not None
@@ -126,7 +126,7 @@ def test_two_cards_estimated_from_the_same_measured_one_share_its_error() -> Non
 def test_between_two_numbers_of_a_card_the_scaling_run_would_tell() -> None:
     result = _counts(DESCRIBED, Known(), price=1.0)
     by_cost = compare(
-        Question(job=DESCRIBED, goal=result.question.goal, measurements=Known()),
+        CompareQuestion(job=DESCRIBED, goal=result.question.goal, measurements=Known()),
         [r.candidate for r in result.rows if r.candidate.hardware.count in (2, 4)],
     )
     why, measure = undecided(by_cost)
@@ -147,7 +147,7 @@ def test_the_scaling_run_is_named_where_one_card_was_measured() -> None:
 def test_the_time_of_the_same_hardware_is_not_what_decides_between_two_prices() -> None:
     entries = [Entry(way="rent", accelerator="plain", count=4, price=p) for p in (4.0, 4.0001)]
     options = [c for c in candidates_of(DESCRIBED, SHOP, entries) if c.id.startswith("mine-")]
-    result = compare(Question(job=DESCRIBED, goal=Goal(words="1 epoch", epochs=1)), options)
+    result = compare(CompareQuestion(job=DESCRIBED, goal=Goal(words="1 epoch", epochs=1)), options)
     assert not any(r.tied for r in result.answered)
 
 
@@ -155,7 +155,7 @@ def test_two_measured_systems_keep_uncertainties_of_their_own() -> None:
     twice = other("Twice")
     of = job(RUN, twice)
     options = [c for c in candidates_of(of, SHOP) if c.way == "own"]
-    result = compare(Question(job=of, goal=Goal(words="9 epochs", epochs=9)), options)
+    result = compare(CompareQuestion(job=of, goal=Goal(words="9 epochs", epochs=9)), options)
     names = {name for r in result.rows if r.drawn for name in r.drawn.parts}
     assert names == {"Time on Plain", "Time on Twice"}
 
@@ -171,7 +171,9 @@ def _to_target(of: Job = DESCRIBED, known: Known | None = None) -> list[Row]:
     entries = [Entry(way="rent", accelerator=c, count=1, price=1.0) for c in ("plain", "twice")]
     options = [c for c in candidates_of(of, SHOP, entries) if c.id.startswith("mine-")]
     return list(
-        compare(Question(job=of, goal=TARGET, measurements=known or Known()), options).answered
+        compare(
+            CompareQuestion(job=of, goal=TARGET, measurements=known or Known()), options
+        ).answered
     )
 
 
@@ -187,7 +189,7 @@ def test_the_samples_to_a_target_are_one_draw_for_all_options() -> None:
 def test_how_many_samples_it_takes_decides_nothing_between_two_options() -> None:
     doubtful = {r.candidate.id: r for r in _to_target()}
     exact = replace(TARGET, samples=Estimate(value=1e7, low=1e7, high=1e7))
-    question = Question(job=DESCRIBED, goal=exact, limits=Limits(order="time"))
+    question = CompareQuestion(job=DESCRIBED, goal=exact, limits=Limits(order="time"))
     sure = by_id(compare(question, [r.candidate for r in doubtful.values()]).rows)
     first, second = doubtful
     result = better(doubtful[first], doubtful[second], question.limits)
@@ -206,7 +208,9 @@ def test_the_interval_of_the_total_keeps_the_uncertainty_of_the_samples() -> Non
 
 
 def test_the_samples_are_one_bar_of_what_matters() -> None:
-    result = compare(Question(job=DESCRIBED, goal=TARGET), [r.candidate for r in _to_target()])
+    result = compare(
+        CompareQuestion(job=DESCRIBED, goal=TARGET), [r.candidate for r in _to_target()]
+    )
     found = tornado(result)
     assert found is not None
     assert [i.name for i in found.influences].count(SAMPLES) == 1
@@ -246,7 +250,7 @@ def test_so_many_epochs_have_no_uncertainty_of_samples() -> None:
 def _eight(cards: tuple[str, ...]) -> list[Row]:
     entries = [Entry(way="rent", accelerator=c, count=8, price=1.0) for c in cards]
     options = [c for c in candidates_of(DESCRIBED, SHOP, entries) if c.id.startswith("mine-")]
-    question = Question(job=DESCRIBED, goal=Goal(words="1 epoch", epochs=1))
+    question = CompareQuestion(job=DESCRIBED, goal=Goal(words="1 epoch", epochs=1))
     return list(compare(question, options).answered)
 
 
@@ -304,7 +308,7 @@ def test_twice_as_many_are_faster_from_four_that_were_measured_too() -> None:
 def test_a_bar_moves_each_option_by_its_own_doublings() -> None:
     rows = _by_count(_counts(DESCRIBED, Known(), price=3600.0))
     two, eight = (rows[n] for n in (2, 8))
-    question = Question(job=DESCRIBED, goal=Goal(words="360 epochs", epochs=360))
+    question = CompareQuestion(job=DESCRIBED, goal=Goal(words="360 epochs", epochs=360))
     result = tornado(compare(question, [two.candidate, eight.candidate]))
     assert result is not None
     bar = next(i for i in result.influences if i.name == OWN_SCALING)

@@ -13,7 +13,7 @@ import pytest
 from planner.catalog import Accelerator
 from planner.mfu import (
     DOMAINS,
-    Question,
+    MfuQuestion,
     benchmark_factor,
     efficiency_of,
     expected,
@@ -36,9 +36,9 @@ CARDS = {a.id: a for a in read_catalog(CATALOG).catalog.accelerators}
 SEQUENCE = 4096.0
 
 
-def llama(card: Accelerator, **changes: object) -> Question:
+def llama(card: Accelerator, **changes: object) -> MfuQuestion:
     """Llama 3 8B in bfloat16, 4,096 tokens, on 8 of an accelerator."""
-    asked = Question(
+    asked = MfuQuestion(
         family="dense",
         accelerator=card,
         flops_per_sample=transformer_operations(8.03e9, SEQUENCE, layers_width=131072.0).model,
@@ -51,13 +51,13 @@ def llama(card: Accelerator, **changes: object) -> Question:
     return replace(asked, **changes)  # type: ignore[arg-type]
 
 
-def value(question: Question) -> float:
+def value(question: MfuQuestion) -> float:
     found = efficiency_of(question)
     assert found is not None
     return found.value
 
 
-def sd(question: Question) -> float:
+def sd(question: MfuQuestion) -> float:
     found = efficiency_of(question)
     assert found is not None
     return found.sd
@@ -146,9 +146,9 @@ def test_a_family_without_rows_has_no_answer() -> None:
         traits_of(llama(CARDS["h100-sxm"], family="graph"))
 
 
-def utterances(card: str, network: str, **changes: Any) -> Question:  # noqa: ANN401 - any field
+def utterances(card: str, network: str, **changes: Any) -> MfuQuestion:  # noqa: ANN401 - any field
     """RNN-T as MLPerf trains it, 192 utterances on each of 8 cards."""
-    given = Question(family="speech", accelerator=CARDS[card], flops_per_sample=99.6e9,
+    given = MfuQuestion(family="speech", accelerator=CARDS[card], flops_per_sample=99.6e9,
                      precision="float16", devices=8, batch=1536.0, network=network)  # fmt: skip
     return replace(given, **changes)
 
@@ -172,7 +172,7 @@ def test_speech_without_a_batch_is_that_of_a_usual_one() -> None:
 
 def test_recommenders_are_estimated_from_their_dense_layers() -> None:
     """MLPerf 3.0 to 4.1: 13.4 million samples/s of DLRM-DCNv2 on 8 H100."""
-    of = Question(family="recommender", accelerator=CARDS["h100-sxm"], flops_per_sample=96e6,
+    of = MfuQuestion(family="recommender", accelerator=CARDS["h100-sxm"], flops_per_sample=96e6,
                   precision="float16", devices=8, batch=55_296.0, network="dlrmdcnv2")  # fmt: skip
     found = efficiency_of(of)
     assert found is not None
@@ -252,9 +252,9 @@ def test_few_degrees_of_freedom_keep_an_outlier_from_moving_a_coefficient() -> N
     assert abs(heavy - 0.01) < 0.03 < light
 
 
-def an_encoder(**changes: object) -> Question:
+def an_encoder(**changes: object) -> MfuQuestion:
     """BERT-large in bfloat16, 512 tokens, 32 sequences on each of 8 A100."""
-    asked = Question(
+    asked = MfuQuestion(
         family="encoder",
         accelerator=CARDS["a100-sxm-80gb"],
         flops_per_sample=6.0 * 340e6 * 512.0,
@@ -293,7 +293,7 @@ def test_an_encoder_in_single_precision_is_slower_by_less_than_the_peaks_differ(
 def test_a_larger_vision_transformer_reaches_more_of_the_peak() -> None:
     small, large = (
         value(
-            Question(
+            MfuQuestion(
                 family="vit",
                 accelerator=CARDS["a100-sxm-80gb"],
                 flops_per_sample=flops,
@@ -309,7 +309,7 @@ def test_a_larger_vision_transformer_reaches_more_of_the_peak() -> None:
 def test_the_fixed_part_of_a_step_weighs_less_where_multiplications_are_slower() -> None:
     def short(precision: str) -> float:
         card = CARDS["v100-sxm-16gb"]
-        asked = Question(family="cnn", accelerator=card, flops_per_sample=12e9,
+        asked = MfuQuestion(family="cnn", accelerator=card, flops_per_sample=12e9,
                          precision=precision, batch=4.0)  # fmt: skip
         return traits_of(asked).terms["short step"]
 

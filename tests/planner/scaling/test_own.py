@@ -15,7 +15,7 @@ import pytest
 from planner.answers._scaling_out import series_by_slug
 from planner.core import Basis, Estimate, Floats, Refusal
 from planner.scaling import has_own_line, weighed
-from planner.scaling_out import Series, series_of
+from planner.scaling_out import DeviceSeries, series_of
 from planner.store import queries
 from tests.shipped import library
 
@@ -113,7 +113,7 @@ def test_an_array_has_the_numbers_of_its_scalars_and_of_the_other_where_one_is_m
 
 
 @cache
-def with_own_lines() -> tuple[tuple[str, Series], ...]:
+def with_own_lines() -> tuple[tuple[str, DeviceSeries], ...]:
     """Return shipped series with a common law and a count with a line of its own."""
     return tuple(
         (workload, series)
@@ -141,7 +141,7 @@ def test_the_step_has_no_jump_from_its_own_batches_to_far_ones() -> None:
     assert curves > 50
 
 
-def left_out(workload: str, series: Series) -> Iterator[Left]:
+def left_out(workload: str, series: DeviceSeries) -> Iterator[Left]:
     """Yield each batch of a count that keeps a line of its own without it."""
     placements = queries.placements(library(), workload, series.runs[0].pattern)
     for point in series.points:

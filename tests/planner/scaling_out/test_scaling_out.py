@@ -19,8 +19,8 @@ from planner.core import Estimate, Refusal
 from planner.core import plain as number
 from planner.scaling import WEIGHED
 from planner.scaling_out import (
-    Answer,
-    Question,
+    SeriesAnswer,
+    SeriesQuestion,
     answer_of,
     batch_course,
     batch_grid,
@@ -54,7 +54,7 @@ def _answered(question: tuple[tuple[str, tuple[str, ...]], ...]) -> ScalingOutAn
     return found
 
 
-def answer(**question: str | list[str]) -> Answer:
+def answer(**question: str | list[str]) -> SeriesAnswer:
     found = asked(**question).answer
     assert found is not None
     return found
@@ -225,7 +225,10 @@ def test_every_shipped_series_has_sentences_at_both_kinds_of_batch() -> None:
     asked_of = 0
     for workload in list(queries.scaled_workloads(library()))[::STEP]:
         for series in series_by_slug(library(), workload).values():
-            for question in (Question(slow=0.5), Question(slow=0.5, hold="global", devices=(3,))):
+            for question in (
+                SeriesQuestion(slow=0.5),
+                SeriesQuestion(slow=0.5, hold="global", devices=(3,)),
+            ):
                 found = answer_of(series, question)
                 assert sentences(found)
                 assert {r.devices for r in found.shown} >= set(series.counts)
@@ -266,7 +269,7 @@ def test_a_crossover_without_a_useful_interval_is_refused() -> None:
     wide = 0
     for workload in list(queries.scaled_workloads(library()))[::8]:
         for series in series_by_slug(library(), workload).values():
-            for crossing in answer_of(series, Question()).crossings:
+            for crossing in answer_of(series, SeriesQuestion()).crossings:
                 if isinstance(crossing.batch, Refusal):
                     wide += "a factor of 1,000" in crossing.batch.reason
                 elif float(crossing.batch.low) >= 0.0:  # published ones have no interval
@@ -456,7 +459,7 @@ def test_of_ten_measured_steps_at_most_one_is_outside_its_interval() -> None:
     seen = missed = 0
     for workload in list(queries.scaled_workloads(library()))[::STEP]:
         for series in series_by_slug(library(), workload).values():
-            found = answer_of(series, Question())
+            found = answer_of(series, SeriesQuestion())
             seen += sum(bool(r.measured_s) for r in found.rows)
             missed += len(outside(found))
     assert seen * STEP > 900
@@ -487,7 +490,7 @@ def test_no_efficiency_of_the_library_is_far_above_perfect_unless_measured() -> 
         for series in series_by_slug(library(), name).values():
             if len(series.counts) < 2:
                 continue
-            found = answer_of(series, Question())
+            found = answer_of(series, SeriesQuestion())
             base = {row.held: row.measured_s for row in found.rows if row.devices == series.base}
             for row in found.rows:
                 if isinstance(row.efficiency, Estimate) and row.efficiency.value > 1.16:

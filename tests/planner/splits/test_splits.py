@@ -8,7 +8,7 @@ import pytest
 
 from planner.answers._scaling_out import split_answered, split_out
 from planner.catalog import Accelerator, accelerator_named
-from planner.core import Problem, Refusal
+from planner.core import ParameterProblem, Refusal
 from planner.job import TIGHT, Job
 from planner.splits import (
     Cut,
@@ -111,7 +111,7 @@ def test_an_accelerator_without_memory_is_refused() -> None:
 
 
 def test_a_named_network_is_answered_with_one_advised_cut() -> None:
-    problems: list[Problem] = []
+    problems: list[ParameterProblem] = []
     answer = split_answered(CATALOG, VALUES, problems)
     assert answer is not None
     assert problems == []
@@ -125,7 +125,7 @@ def test_a_named_network_is_answered_with_one_advised_cut() -> None:
     [("network", "no such"), ("network", "resnet-50"), ("accelerator", "no such card")],
 )
 def test_what_cannot_be_cut_is_named(name: str, value: str) -> None:
-    problems: list[Problem] = []
+    problems: list[ParameterProblem] = []
     assert split_answered(CATALOG, VALUES | {name: value}, problems) is None
     assert [p.parameter for p in problems] == [name]
 
@@ -143,7 +143,7 @@ def test_what_cannot_be_cut_is_named(name: str, value: str) -> None:
 def test_a_question_without_cuts_says_why(
     change: dict[str, object], parameter: str, words: str
 ) -> None:
-    problems: list[Problem] = []
+    problems: list[ParameterProblem] = []
     assert split_answered(CATALOG, {**VALUES, **change}, problems) is None
     assert [p.parameter for p in problems] == [parameter]
     assert words in problems[0].message

@@ -30,11 +30,11 @@ class _Scalar:
     step: int
     wall_s: float
     value: float | None
-    whole: "_Record"
+    whole: "_EventBytes"
 
 
 @dataclass(frozen=True, slots=True)
-class _Record:
+class _EventBytes:
     """The bytes of an event, and the checksum that was written with them."""
 
     data: bytes
@@ -137,7 +137,7 @@ def _scalars(files: SourceFiles, data: bytes) -> tuple[_Scalar, list[_Scalar]]:
 
 
 def _scalar(
-    value: bytes, counted: Iterator[int], step: int, wall_s: float, whole: _Record
+    value: bytes, counted: Iterator[int], step: int, wall_s: float, whole: _EventBytes
 ) -> _Scalar | None:
     """Return the scalar of a summary value; TensorFlow 2 writes scalars as tensors."""
     tag, number, is_tensor = "", None, False
@@ -155,7 +155,7 @@ def _scalar(
     )
 
 
-def _records(data: bytes) -> Iterator[_Record]:
+def _records(data: bytes) -> Iterator[_EventBytes]:
     """Yield the records of a TFRecord file; a torn last one is left out, as TensorBoard does."""
     at = records = 0
     while at + 12 <= len(data):
@@ -166,7 +166,7 @@ def _records(data: bytes) -> Iterator[_Record]:
         if at + 16 + length > len(data):
             return
         [checksum] = struct.unpack_from("<I", data, at + 12 + length)
-        yield _Record(data[at + 12 : at + 12 + length], checksum)
+        yield _EventBytes(data[at + 12 : at + 12 + length], checksum)
         at += 16 + length
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from planner.answers.comparison import CompareParameters, compare_parameters
-from planner.core import Problem, texts_of_link
+from planner.core import ParameterProblem, texts_of_link
 from planner.job import Job, job_described
 from planner.networks import Network, networks, operations_of
 from tests.each import each
 
 
-def asked(**given: str) -> tuple[CompareParameters, tuple[Problem, ...]]:
+def asked(**given: str) -> tuple[CompareParameters, tuple[ParameterProblem, ...]]:
     return compare_parameters({"workload": ["described"], **{n: [v] for n, v in given.items()}})
 
 
