@@ -4,8 +4,8 @@ A question has the inputs of Compare: parameters, length or image size, precisio
 accelerator and count; never a speed or a utilisation of the row. The answer is that of Compare
 itself (`planner.job._times`, and its joint draws for pairs). Errors are of the time.
 
-`DescribedAnswer` is a number with its truth, `RowPair` a choice between two accelerators. Errors are
-|predicted/measured - 1| and every question counts the same.
+`DescribedAnswer` is a number with its truth, `RowPair` a choice between two accelerators. Errors
+are |predicted/measured - 1| and every question counts the same.
 
 Model cards state device-hours of whole jobs. The question has the network, the tokens (or epochs
 of ImageNet), the accelerator and the count; the answer is Compare's total. A count that the card

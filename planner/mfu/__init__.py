@@ -1,7 +1,7 @@
 """The efficiency (model FLOPs utilisation) that a described workload reaches, from published runs.
 
-`efficiency_of` answers an `MfuQuestion` (family, size, precision, batch, accelerator, count) with the
-share of the half-precision peak, its uncertainty, and the parts of the uncertainty;
+`efficiency_of` answers an `MfuQuestion` (family, size, precision, batch, accelerator, count) with
+the share of the half-precision peak, its uncertainty, and the parts of the uncertainty;
 `quantiles` gives its quantiles. `after_step` takes a timed step of the workload into account.
 `python -m planner mfu DIR` fits the constants again
 (docs/efficiency.md). docs/decisions/0033-efficiency-of-described-jobs.md has the reasons.
