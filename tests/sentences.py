@@ -23,6 +23,7 @@ from tests.trees import nodes
 ROOMS: Final = ("planner", "pages", "api")
 RUNNERS: Final = ("runners",)
 BACKTEST: Final = ("backtest",)
+EVERY: Final = (*ROOMS, *RUNNERS, *BACKTEST)
 KEYWORDS: Final = {"Text": (0,), "plural": (1, 2)}
 """Functions with templates, and which arguments those are; `make messages` has the same."""
 _WORD: Final = re.compile(r"[A-Za-z]{2,}")
@@ -56,7 +57,7 @@ class Template:
         return any(_PIECE.match(text) for text in self.texts or ())
 
 
-def sources(rooms: Sequence[str] = (*ROOMS, *RUNNERS, *BACKTEST)) -> Iterator[Path]:
+def sources(rooms: Sequence[str] = EVERY) -> Iterator[Path]:
     """Return the source files of the rooms whose sentences a user sees."""
     for room in rooms:
         yield from sorted((ROOT / room).rglob("*.py"))

@@ -154,7 +154,7 @@ NO_JUDGEMENT: Final[dict[str, str]] = {
         capacity._records:MOST_ACCELERATORS answers._capacity:MOST_HARDWARE
         answers._capacity:SERVER answers._capacity:MOST_SERVERS
         answers.capacity_jobs:MOST_BYTES answers.capacity_jobs:USUAL_RUNS
-        capacity._search:MOST_ROUNDS capacity._search:MOST_ENLARGED
+        capacity._search:MOST_ROUNDS capacity._search:ROUNDS_BESIDE capacity._search:MOST_ENLARGED
         capacity._search:MOST_RENTALS capacity._search:MOST_OF_KIND capacity._search:SECONDS
         capacity._search:SETS capacity._search:SPARE capacity._search:AT_ONCE
         capacity._search:LEAST_RENTED capacity._search:TOGETHER
@@ -210,8 +210,8 @@ NO_JUDGEMENT: Final[dict[str, str]] = {
         fits._nonnegative:ROUNDING fits._nonnegative:VISIBLE fits._nonnegative:DUST
         fits._nonnegative:STEPS scaling.fit:_EXACT
         time_to_target.goodput:_NOT_STATED
-        scaling._uneven:POINTS scaling._uneven:TAIL scaling_out._answer:_GRID
-        scaling_out._answer:_AROUND
+        scaling._uneven:POINTS scaling._uneven:TAIL
+        scaling_out._answer:_GRID scaling_out._answer:_AROUND
         scaling._terms:_LEAST_S scaling._terms:_MOST_S scaling._terms:LINK_TERMS""",
     "printed by a source": """
         splits._splits:ALL_REDUCES splits._splits:ENDS splits._splits:RECOMPUTED_WORK

@@ -162,7 +162,7 @@ def test_gettext_tools_collect_every_sentence(tmp_path: Path) -> None:
     pytest.importorskip("babel", reason="requirements/dev.txt has Babel")
     from babel.messages.pofile import read_po
 
-    out, rooms = tmp_path / "epochwise.pot", sentences.ROOMS if FULL else SAMPLE
+    out, rooms = tmp_path / "epochwise.pot", sentences.EVERY if FULL else SAMPLE
     subprocess.run(
         [sys.executable, "-m", "babel.messages.frontend", *OPTIONS, *rooms, "-o", str(out)],
         cwd=ROOT, check=True, capture_output=True,
@@ -182,13 +182,13 @@ def test_gettext_tools_collect_every_sentence(tmp_path: Path) -> None:
     assert literals - ids == set()
 
 
-SAMPLE: Final = ("api", "planner/answers")
+SAMPLE: Final = ("api", "planner/answers", "runners/plan")
 """Folders that `make test` collects: the tools take some 10 s for all, in `make faults`."""
 OPTIONS: Final = (
     "extract", "--mapping", "tests/babel.cfg", "--keyword", "Text", "--keyword", "plural:2,3",
     "--no-wrap", "--sort-by-file",
 )  # fmt: skip
-ARGUMENTS: Final = (*OPTIONS, *sentences.ROOMS, *sentences.RUNNERS, *sentences.BACKTEST)
+ARGUMENTS: Final = (*OPTIONS, *sentences.EVERY)
 """Those of `make messages`."""
 
 

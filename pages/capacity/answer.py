@@ -147,7 +147,8 @@ def _plan(link: Link, of: PlanReply) -> None:
     st.caption(
         widgets.answer_text(
             Text(
-                "{sentence} Bands: 90 % interval. What is bought counts in its month.",
+                "{sentence} Lines: expected cost. Bands: 90 % interval. What is bought counts in "
+                "its month.",
                 sentence=lines.sentence,
             )
         )

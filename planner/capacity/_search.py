@@ -397,8 +397,8 @@ def _ranked_sets(
               if m.term not in STANDING and limits.get(m.id, 0) > 0]  # fmt: skip
     if not hourly or not case.jobs:
         return []
-    if (known := case.ranked.get((tuple(hourly), probability))) is not None:
-        return known
+    if (sets := case.ranked.get((tuple(hourly), probability))) is not None:
+        return sets
     can = _eligible(case, probability)
     ranked: list[tuple[tuple[int, float], tuple[int, ...]]] = []
     for size in range(1, MOST_RENTALS + 1):

@@ -591,13 +591,13 @@ def heat_table(heat: Heat, theme: Theme, *, dark: bool) -> ChartSpec:
     wide = low > 0 and high > 50 * low
     with np.errstate(all="ignore"):
         shades = np.log10(heat.cells) if wide else heat.cells
-    scale = [[0, theme.background], [1, theme.colours[0]]]
     drawing.trace(
         type="heatmap", z=shades, x=[escape(_short(c)) for c in heat.columns],
         y=[escape(_short(r)) for r in heat.rows], text=[list(row) for row in heat.texts],
-        texttemplate="%{text}", customdata=[list(row) for row in heat.hover],
+        texttemplate="%{text}", textfont={"color": theme.text},
+        customdata=[list(row) for row in heat.hover],
         hovertemplate="%{customdata}<extra></extra>", showscale=False, xgap=2, ygap=2,
-        colorscale=_scale(theme, dark=dark) or scale, hoverongaps=False,
+        colorscale=_scale(theme, dark=dark), hoverongaps=False,
     )  # fmt: skip
     drawing.x = {"title": "", "side": "top", "type": "category", "showgrid": False,
                  "automargin": True} | _turned(len(heat.columns) < 8)  # fmt: skip

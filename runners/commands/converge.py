@@ -96,7 +96,8 @@ def converge_status(args: argparse.Namespace) -> int:
     for words, ending, reason in status["failed"]:
         say(f"  {words}: {ending}, {reason}")
     for words in status["left"][:20]:
-        say(f"  {Text('to do: {run}', run=words)}")
+        to_do = Text("to do: {run}", run=words)
+        say(f"  {to_do}")
     return OK
 
 

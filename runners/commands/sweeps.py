@@ -102,7 +102,8 @@ def status_command(args: argparse.Namespace, _: Stop) -> int:
             f"{r.get('status_reason')}"
         )
     for words in status["left"][:20] if isinstance(status["left"], list) else []:
-        say(f"  {Text('to do: {run}', run=words)}")
+        to_do = Text("to do: {run}", run=words)
+        say(f"  {to_do}")
     return OK
 
 

@@ -70,6 +70,8 @@ def test_a_cell_is_edited_in_place_and_cells_of_a_spreadsheet_are_pasted(
         page.keyboard.press("Enter")
     expect(page).to_have_url(re.compile("name%3DDetectors[^&]*runs%3D240"))
     expect(page.locator(".epochwise-answer")).not_to_have_text(before)
+    text = page.locator(".epochwise-text").filter(has_text="edited in place")
+    expect(text).to_contain_text("240")  # as a screen reader has it
     _pasted(settled(page))
 
 

@@ -22,6 +22,8 @@ from planner.figures.frame import (
     Drawing,
     LegendEntry,
     Theme,
+    contrast,
+    mixed,
     rgba,
     slots,
 )
@@ -91,7 +93,16 @@ def test_few_names_over_a_pivot_table_are_turned_where_they_have_no_room() -> No
     assert many["tickangle"] == -40
 
 
-def _heat_of(columns: int) -> figures.ChartSpec:
+@each(("theme", "dark"), [(LIGHT_THEME, False), (DARK_THEME, True)])
+def test_numbers_on_the_strongest_heat_colour_are_readable(theme: Theme, *, dark: bool) -> None:
+    [cells] = _heat_of(2, theme, dark=dark)["data"]
+    assert cells["textfont"]["color"] == theme.text
+    share = float(str(cells["colorscale"][-1][1]).rsplit(",", 1)[1].rstrip(")"))
+    strongest = mixed(theme.colours[0], theme.background, 1.0 - share)
+    assert contrast(theme.text, strongest) >= 4.5
+
+
+def _heat_of(columns: int, theme: Theme = LIGHT_THEME, *, dark: bool = False) -> figures.ChartSpec:
     heat = figures.Heat(
         rows=("A100",),
         columns=tuple(f"precision {k}" for k in range(columns)),
@@ -100,7 +111,7 @@ def _heat_of(columns: int) -> figures.ChartSpec:
         hover=[["1"] * columns],
         title="MFU (%)",
     )
-    drawn = figures.heat_table(heat, LIGHT_THEME, dark=False)
+    drawn = figures.heat_table(heat, theme, dark=dark)
     go.Figure(drawn)  # raises ValueError on any wrong part
     return drawn
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
@@ -97,6 +98,20 @@ def test_a_commit_that_was_killed_between_its_names_is_finished_by_the_next_one(
     assert (stored(place, late.run_id) or {})["system_name"] == "one"
     assert (run_of(place.parent / "twin", ID) or {})["system_name"] == "one"
     assert names(place.parent / "twin") == names(place)
+
+
+def test_a_disk_without_hard_links_keeps_one_run_of_an_attempt_too(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*_: object) -> None:
+        raise OSError(errno.EPERM, "no hard links here")
+
+    monkeypatch.setattr(os, "link", refused)
+    [first] = commit_runs(place, [of_attempt(system_name="one")])
+    [late] = commit_runs(place, [of_attempt(system_name="two")])
+    assert (first.new, late.new) == (True, False)
+    assert names(place) == [f"{late.run_id}.parquet"] == [first.path.name]
+    assert (run_of(place, ID) or {})["system_name"] == "one"
 
 
 def test_many_writers_of_one_attempt_store_one_run(place: Path) -> None:
