@@ -18,6 +18,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
+from statistics import median
 from typing import Final
 
 import numpy as np
@@ -395,10 +396,20 @@ class WholeJob:
 
 
 def whole_jobs(rows: Sequence[PublishedRow], catalog: Catalog) -> list[WholeJob]:
-    """Return the jobs that state tokens or epochs, accelerator and device-hours."""
+    """Return the jobs that state tokens or epochs, accelerator and device-hours.
+
+    Repeats of a job are one with their median device-hours.
+    """
     pairs = zip(rows, accelerators_of(rows, catalog), strict=True)
-    jobs = [_job(row, accelerator) for row, accelerator in pairs]
-    return [job for job in jobs if job is not None]
+    alike: dict[tuple[object, ...], list[WholeJob]] = defaultdict(list)
+    for row, accelerator in pairs:
+        if (job := _job(row, accelerator)) is not None:
+            key = (job.source, job.place, job.name, job.accelerator.id, job.devices)
+            alike[*key, job.samples, job.precision, job.batch].append(job)
+    return [
+        replace(jobs[0], device_hours=median(job.device_hours for job in jobs))
+        for jobs in alike.values()
+    ]
 
 
 def device_hours(jobs: Sequence[WholeJob]) -> list[DescribedAnswer]:

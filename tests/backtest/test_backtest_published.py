@@ -178,6 +178,8 @@ def test_a_whole_job_is_its_tokens_on_its_accelerator(catalog: Catalog) -> None:
     (answer,) = device_hours([job])
     assert answer.truth == 3.7e5
     assert answer.answered
+    repeats = [row, replace(row, device_hours=3.9e5, line=9), replace(row, model="Made 14B")]
+    assert [job.device_hours for job in whole_jobs(repeats, catalog)] == [3.8e5, 3.7e5]
 
 
 @pytest.mark.parametrize(

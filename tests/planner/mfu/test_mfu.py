@@ -330,3 +330,16 @@ def test_columns_of_many_labels_are_solved_like_the_others() -> None:
     sparse, dense = (fitted(rows, [{}] * 120, y) for rows in (traits, plain))
     assert sparse.values == pytest.approx(dense.values)
     assert sparse.covariance == pytest.approx(dense.covariance)
+
+
+def test_a_step_of_few_images_takes_as_long_as_one_of_four_unless_its_images_are_large() -> None:
+    def step_s(batch: float, flops: float = 24.5e9) -> float:
+        question = MfuQuestion(
+            family="cnn", accelerator=CARDS["v100-sxm-16gb"], flops_per_sample=flops,
+            precision="float32", batch=batch,
+        )  # fmt: skip
+        return batch * flops / (efficiency_of(question) or pytest.fail("no answer")).value
+
+    assert step_s(1.0) == pytest.approx(step_s(2.0)) == pytest.approx(step_s(3.8))
+    assert step_s(8.0) > 1.2 * step_s(4.0)
+    assert step_s(2.0, 700e9) > 1.5 * step_s(1.0, 700e9)
