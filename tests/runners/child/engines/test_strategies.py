@@ -150,7 +150,7 @@ def test_towers_on_two_devices_have_the_losses_of_one(bench: Bench) -> None:
 def test_a_network_with_too_few_places_for_its_stages_says_so(bench: Bench) -> None:
     row = measure(replace(CASE, strategy="stage", devices=8), bench, "strategies")
     assert row["status"] == "crashed"
-    assert "8 are asked for. Set devices to fewer" in row["status_reason"]
+    assert "devices = 8 needs 8. Set devices to fewer" in row["status_reason"]
 
 
 def test_a_case_for_a_tpu_says_what_is_missing_and_its_row_is_marked(bench: Bench) -> None:
