@@ -107,7 +107,7 @@ def allow(action: Action, about: str = "") -> Permission:
 def refused(action: Action, about: str) -> None:
     """Write to the audit log that an allowed action was not done; `about` says why.
 
-    Without a word where the disk refuses: nothing was changed, and the visitor is told so.
+    Without a word where the disk refuses: nothing was changed, and the page says so.
     """
     who = identity.person()
     name, role = (who.name, who.role) if identity.login_is_on() else ("this machine", ADMIN)

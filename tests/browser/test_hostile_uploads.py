@@ -50,13 +50,13 @@ TERMS: Final = {
     "Address of the source": SCRIPTS[10],
 }
 HEAD: Final = ("model", "system_name", "device_kind", "global_batch_size", "throughput", "note")
-TOLD: Final = (
+TEXT_COLUMNS: Final = (
     "model", "variant", "dataset", "system_name", "accelerator_model_name", "provider", "framework",
     "framework_version", "optimizer", "precision", "host_processor_model_name",
     "accelerator_interconnect", "host_networking", "source", "note",
 )  # fmt: skip
 """Columns of free text, which hold a trap in each row."""
-COUNTED: Final = (
+NUMBER_COLUMNS: Final = (
     "device_kind", "strategy", "accelerators_per_node", "number_of_nodes", "global_batch_size",
     "throughput", "step_s", "train_samples", "samples_per_epoch", "pre_train_s", "first_epoch_s",
     "later_epoch_mean_s", "later_epoch_sd_s", "epochs_measured", "peak_memory_bytes",
@@ -122,8 +122,9 @@ def _rows(trap: str) -> Iterator[tuple[object, ...]]:
         epoch_s = 8192 / batch * step_s
         strategy = "mirrored" if total > 1 else ""
         yield (
-            *(trap for _ in TOLD), "gpu", strategy, devices, nodes, batch, batch / step_s, step_s,
-            8192, 8192, 20.0, 1.2 * epoch_s, epoch_s, epoch_s / 100, 5, 10**9,
+            *(trap for _ in TEXT_COLUMNS), "gpu", strategy, devices, nodes, batch,
+            batch / step_s, step_s, 8192, 8192, 20.0, 1.2 * epoch_s, epoch_s,
+            epoch_s / 100, 5, 10**9,
         )  # fmt: skip
 
 
@@ -192,8 +193,8 @@ def _each_workload(
     for address in HANDED_OUT if FULL else ():
         [of, *_] = trained if address == "steps-to-target" else timed
         job = quote(f"name={SCRIPTS[1]}; workload={of}; epochs=5; runs=3")
-        asked = f"jobs={job}" if address == "capacity" else f"workload={quote(of)}"
-        _shown(page, f"{app}/{address}?{asked}")
+        query = f"jobs={job}" if address == "capacity" else f"workload={quote(of)}"
+        _shown(page, f"{app}/{address}?{query}")
         copy = download(page, f"{address}.report")
         report = copy.rename(copy.with_suffix(".html"))
         page.goto(report.as_uri())
@@ -241,7 +242,9 @@ def test_traps_of_a_file_do_nothing_on_any_page(app: str, results: Path, visit: 
     if FULL:
         _refused(page, app, dialogs, outcome)
     sound = [row for trap in TRAPS for row in _rows(trap)]
-    _dropped(page, _file("c.csv", sound, (*TOLD, *COUNTED)), f"{len(sound)} new runs")
+    _dropped(
+        page, _file("c.csv", sound, (*TEXT_COLUMNS, *NUMBER_COLUMNS)), f"{len(sound)} new runs"
+    )
     for label, text in TERMS.items():
         page.get_by_label(label, exact=True).fill(text)
         page.keyboard.press("Enter")
