@@ -5,6 +5,7 @@ deep link would run a page without the shell (docs/decisions/0002). The HTTP int
 uses the same store; `api.guard` checks both.
 """
 
+import ctypes
 import gc
 import os
 from pathlib import Path
@@ -55,3 +56,11 @@ app = st.App(
     exception_handlers={Exception: failed},
 )
 gc.freeze()  # what was imported stays: no collection looks through it again
+
+ARENAS = 2
+"""Parts of the memory that threads allocate from. Each session has threads of its own: with as many
+parts as glibc gives them, the memory of a server grows for hours (docs/reliability.md)."""
+
+M_ARENA_MAX = -8  # of glibc's malloc.h; another C library has no arenas
+if "MALLOC_ARENA_MAX" not in os.environ and hasattr(ctypes.CDLL(None), "mallopt"):
+    ctypes.CDLL(None).mallopt(M_ARENA_MAX, ARENAS)

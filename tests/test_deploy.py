@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import configparser
+import os
+import platform
 import re
 import shutil
 import subprocess
+import sys
 import sysconfig
 import threading
 from pathlib import Path
@@ -160,3 +163,42 @@ def test_a_restored_folder_has_access_secrets_log_and_saved_views(tmp_path: Path
     assert TOKENS.folder(state).stat().st_mode & 0o077 == 0
     assert list(entries(audit_folder(state))) == [entry]
     assert [v.name for v in views.read_all(restored / "saved" / "views").views] == ["Offer"]
+
+
+BUSY: Final = """
+import ctypes, threading
+import app
+
+libc = ctypes.CDLL(None)
+libc.malloc.restype, libc.malloc.argtypes = ctypes.c_void_p, [ctypes.c_size_t]
+gate = threading.Barrier(24)
+
+def work():
+    libc.malloc(1000)
+    gate.wait()
+
+threads = [threading.Thread(target=work) for _ in range(24)]
+[t.start() for t in threads]
+[t.join() for t in threads]
+libc.fdopen.restype, libc.fdopen.argtypes = ctypes.c_void_p, [ctypes.c_int, ctypes.c_char_p]
+libc.malloc_info.argtypes = [ctypes.c_int, ctypes.c_void_p]
+libc.fflush.argtypes = [ctypes.c_void_p]
+out = libc.fdopen(1, b"w")
+libc.malloc_info(0, out)
+libc.fflush(out)
+"""
+"""24 threads that allocate beside each other, then glibc's list of its arenas."""
+
+
+def _arenas(tmp_path: Path, **further: str) -> int:
+    kept = {k: v for k, v in os.environ.items() if k != "MALLOC_ARENA_MAX"}
+    mine = {f"EPOCHWISE_{name}": str(tmp_path / name) for name in ("RESULTS", "STATE")}
+    end = subprocess.run([sys.executable, "-c", BUSY], cwd=ROOT, env=kept | mine | further,
+                         capture_output=True, text=True, check=True, timeout=120)  # fmt: skip
+    return end.stdout.count("<heap nr=")
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc has arenas to limit")
+def test_a_server_has_few_arenas_unless_its_owner_says_otherwise(tmp_path: Path) -> None:
+    assert _arenas(tmp_path) <= 3
+    assert _arenas(tmp_path, MALLOC_ARENA_MAX="8") > 3
