@@ -169,7 +169,7 @@ def _pushing() -> dict[str, Any]:
         "summary": "Add runs that another machine measured",
         "description": "Columns of a run are those of docs/records.md. 200: every run is on disk. "
         "The same request may be sent again: each run is stored once. A new set is unofficial, "
-        "unless the token is official.",
+        "unless the token is official; a checked set takes runs from such a token only.",
         "security": [{"token": []}],
         "parameters": [],
         "requestBody": {"required": True, "content": {"application/json": {"schema": body}}},

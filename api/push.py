@@ -29,7 +29,7 @@ from planner.core import ParameterProblem, Text, plain_text, several
 from planner.store.disk.access import strictest
 from planner.store.disk.audit import AuditError, record
 from planner.store.disk.secrets import TOKENS, AnotherSetError, Token, bind
-from planner.store.pushed import MOST_BYTES, PushError, keep, read_body
+from planner.store.pushed import MOST_BYTES, CheckedSetError, PushError, keep, read_body
 from planner.store.pushed import PushRequest as PushedRuns
 from planner.store.sealed.commit import Committed, ContradictionError
 from planner.store.visibility import access_of, reference_of
@@ -167,7 +167,7 @@ class Push:
         if isinstance(error, PushError):
             detail = " ".join(map(str, error.problems))
             return _RefusedError(HTTPStatus.BAD_REQUEST, detail, errors=error.problems)
-        if isinstance(error, AnotherSetError):
+        if isinstance(error, AnotherSetError | CheckedSetError):
             return _RefusedError(HTTPStatus.FORBIDDEN, str(error))
         if isinstance(error, ContradictionError):
             return _RefusedError(HTTPStatus.CONFLICT, self._without_path(error))

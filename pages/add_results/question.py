@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any, Final
 
 import streamlit as st
+from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from pages.common.link import as_text
 from pages.visitor.sending import accept_files
@@ -22,6 +23,7 @@ from planner.importers import (
     guess,
     header,
     located,
+    mapping,
     preview,
     read,
     refused,
@@ -113,9 +115,8 @@ def draw() -> AddedFiles | None:
         if not files:
             _formats()
             return None
-        uploaded = SourceFiles(
-            name=files[0].name, data={f.name: f.getvalue() for f in files[:MOST_FILES]}
-        )
+        few = files[:MOST_FILES]
+        uploaded = SourceFiles(name=files[0].name, data={f.name: f.getvalue() for f in few})
         listed = [s for s in SOURCES.values() if s.on_page]
         usual = guess(list(uploaded.data)) or "template"
         name = st.selectbox(
@@ -131,6 +132,7 @@ def draw() -> AddedFiles | None:
             )
         )
         stated, problems = _stated(source)
+        problems += _lost(files)
     ids = tuple(f.file_id for f in files)
     facts = tuple(sorted(stated.facts.items()))
     options = tuple(sorted(stated.options.items()))
@@ -140,6 +142,27 @@ def draw() -> AddedFiles | None:
         stated=stated,
         problems=problems,
         key=(ids, name, facts, options, problems),
+    )
+
+
+def _lost(files: Sequence[UploadedFile]) -> tuple[str, ...]:
+    """Return why some files would not be read: there are too many, or two have one name."""
+    problems = []
+    if len(files) > MOST_FILES:
+        problems.append(
+            Text(
+                "at most {most} files are read at once; {count} were given. Remove some.",
+                most=MOST_FILES, count=len(files),
+            )
+        )  # fmt: skip
+    names = [f.name for f in files]
+    return (
+        *problems,
+        *(
+            Text("{count} files are named {name}. Remove all but one.", count=count, name=name)
+            for name in dict.fromkeys(names)
+            if (count := names.count(name)) > 1
+        ),
     )
 
 
@@ -202,7 +225,7 @@ def _options(source: Source) -> dict[str, str]:
 def _mapped() -> str:
     """Draw a field for each column of the file that is no column of runs."""
     unknown: Sequence[str] = st.session_state.setdefault(key("unknown"), [])
-    pairs = []
+    columns: dict[str, str] = {}
     if unknown:
         st.caption("Columns of the file that runs do not have")
         with st.grid(4, min_column_width=_WIDTH):
@@ -211,8 +234,8 @@ def _mapped() -> str:
                     as_text(name), ["", *BY_NAME], index=None, key=key(f"map.{name}"),
                     format_func=lambda n: n or "leave out", placeholder="choose a column",
                 )  # fmt: skip
-                pairs += [] if chosen is None else [f"{name}:{chosen}"]
-    return ",".join(pairs)
+                columns |= {} if chosen is None else {name: chosen}
+    return mapping(columns) if columns else ""
 
 
 def previewed(shared: Store, added: AddedFiles, target: TargetSet) -> Preview:

@@ -236,7 +236,7 @@ def add_token(parser: argparse.ArgumentParser) -> None:
     made.add_argument("--owner", default="", metavar="ADDRESS",
                       help="who answers for it; useless once blocked in roles.toml")  # fmt: skip
     made.add_argument("--official", action="store_true",
-                      help="sets that it makes are not marked as unofficial")  # fmt: skip
+                      help="adds to checked sets, and makes sets without the mark")  # fmt: skip
     made.add_argument("--days", type=float, help="until it expires (default: never)")
     actions.add_parser("list", help="list all tokens, without their secrets")
     gone = actions.add_parser("revoke", help="make a token useless at once")

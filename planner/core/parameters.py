@@ -415,6 +415,10 @@ _CONTROLS: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\
 """What steers a terminal or turns the direction of writing, but line breaks and tabs."""
 
 
+CONTROL: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+"""Control characters but tab and line ends: no name has one, and a terminal obeys some."""
+
+
 def printable(text: str) -> str:
     """Return text for a terminal, which no name steers: control characters are blanks.
 

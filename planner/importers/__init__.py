@@ -18,4 +18,4 @@ from planner.importers._preview import (
 from planner.importers._sources import SOURCES, files_from, guess, rows_of
 from planner.importers.formats import MOST_BYTES, Source, SourceError, SourceFiles, Stated
 from planner.importers.formats import typed as fact
-from planner.importers.formats.logs.template import header
+from planner.importers.formats.logs.template import header, mapping

@@ -15,7 +15,7 @@ from planner.store.disk.files import write_once
 from planner.store.disk.folders import Folder
 from planner.store.sealed.accept import Contradiction
 from planner.store.sealed.commit import commit_table, compact_name, compared
-from planner.store.sealed.result_set import NAME, new_set_text
+from planner.store.sealed.result_set import NAME, new_set_text, read_set
 from planner.suspects import by_run, suspects
 
 _PLACE: Final = re.compile(
@@ -218,7 +218,8 @@ def commit(folder: Path, rows: Sequence[Mapping[str, Any]], about: Mapping[str, 
 
     Raises:
         RecordError: rows break the rules of the table; nothing is written.
-        SourceError: runs are there with other numbers; nothing is written.
+        SourceError: runs are there with other numbers, or the set is a checked one; nothing is
+            written.
         CommitError: the disk refuses.
     """
     table = table_from_rows(rows)
@@ -234,5 +235,9 @@ def commit(folder: Path, rows: Sequence[Mapping[str, Any]], about: Mapping[str, 
     if fresh:
         # The set has its id, and is unofficial, from its first run on.
         write_once(folder / NAME, new_set_text({**about, "standing": UNOFFICIAL}))
+        if not read_set(folder, "")[0].is_unofficial:
+            text = Text("{set}: is a checked set. Imports go to unofficial ones: name another.",
+                        set=folder.name)  # fmt: skip
+            raise SourceError(Text("A file for the set {folder}", folder=folder.name), [text])
         path = commit_table(folder, compact_name([ids[at] for at in fresh]), table.take(fresh))
     return Imported(path=path, new=len(fresh), duplicates=len(ids) - len(fresh))

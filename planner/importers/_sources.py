@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from planner.core import Text
+from planner.core.parameters import CONTROL
 from planner.core.slugs import folder_slug
 from planner.importers.formats import Row, Source, SourceError, SourceFiles, Stated
 from planner.importers.formats.benchmarks import (
@@ -56,10 +57,6 @@ SOURCES: Final[Mapping[str, Source]] = MappingProxyType(
 """Sources by the name a user types."""
 
 
-_CONTROL: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
-"""Control characters but tab and line ends: no name has one, and a terminal obeys some."""
-
-
 def guess(names: Sequence[str]) -> str | None:
     """Return the source whose files have such names; None where none or several have."""
     names_of = [
@@ -99,6 +96,12 @@ def rows_of(
         for name in stated.options
         if name not in registered.options
     ]
+    if not registered.endings and len(files.data) > 1:
+        text = Text(
+            "it reads one file at a time; {count} were given. Add one after the other.",
+            count=len(files.data),
+        )
+        raise SourceError(files.name, [*problems, text])
     rows: list[Row] = []
     unknown: tuple[str, ...] = ()
     try:
@@ -119,7 +122,7 @@ def rows_of(
                 code=ord(match[0]),
             )
             for name, value in in_file.items()
-            if isinstance(value, str) and (match := _CONTROL.search(value))
+            if isinstance(value, str) and (match := CONTROL.search(value))
         ]
         problems += [
             Text(

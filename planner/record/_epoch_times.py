@@ -211,7 +211,11 @@ class EpochTimes:
     def epoch(self) -> Iterator[Self]:
         """Time one epoch. An epoch that ends in an exception is not counted."""
         self._begin()
-        yield self
+        try:
+            yield self
+        except BaseException:
+            self._epoch_began_s = None  # a script may go on, with a smaller batch
+            raise
         self._end()
 
     @contextmanager

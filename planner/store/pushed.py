@@ -18,6 +18,7 @@ from typing import Any, Final, NoReturn
 import pyarrow as pa
 
 from planner.core import MAX_SET_TEXT, ParameterProblem, Text
+from planner.core.parameters import CONTROL
 from planner.core.slugs import UNOFFICIAL
 from planner.runs import BY_NAME, RecordError, Row, run_id
 from planner.store.disk.files import write_once
@@ -52,6 +53,19 @@ class PushError(ValueError):
         super().__init__(" ".join(map(str, self.problems)))
 
 
+class CheckedSetError(ValueError):
+    """A set that is not unofficial: runs that were not checked stay out of it."""
+
+    def __init__(self, slug: str) -> None:
+        super().__init__(
+            Text(
+                "{slug} is a checked set, and this token adds to unofficial sets only. Name "
+                "another set, or use a token made with --official.",
+                slug=slug,
+            )
+        )
+
+
 def body_of(slug: str, fields: Mapping[str, str], rows: Sequence[Row]) -> bytes:
     """Return a request with these rows; `fields` are texts of the set's set.toml."""
     runs = [{k: _written(v) for k, v in row.items() if v is not None} for row in rows]
@@ -66,7 +80,7 @@ def read_body(data: bytes) -> PushRequest:
         PushError: it is not of this form; all problems are listed.
     """
     try:
-        body = json.loads(data, parse_constant=_no_number)
+        body = json.loads(data, parse_constant=_no_number, object_pairs_hook=_without_twins)
     except (ValueError, RecursionError) as error:
         reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
         raise PushError(
@@ -105,21 +119,27 @@ def keep(
 
     `claim` is called with the reference of the set before any run is written. Its exceptions pass
     through, and no run is written then. A new set is unofficial, unless `official` says that those
-    who send are trusted: then its standing is that of the request.
+    who send are trusted: then its standing is that of the request. Only they add to a checked set.
 
     Raises:
         PushError: rows break the rules of the table.
+        CheckedSetError: the set is there, and it is not unofficial.
         ContradictionError: runs are there with other numbers; nothing is written.
         CommitError: the disk refused; committed runs stay.
     """
     folder = results / pushed.slug
+    if problems := _of_another_set(pushed):
+        raise PushError(problems)
 
     def begin() -> None:
         fields = {"title": pushed.slug, **pushed.fields}
         if not official:
             fields["standing"] = UNOFFICIAL
         write_once(folder / NAME, new_set_text(fields))
-        claim(read_set(folder, "")[0].reference)
+        there, _ = read_set(folder, "")
+        if not (official or there.is_unofficial):
+            raise CheckedSetError(pushed.slug)
+        claim(there.reference)
 
     try:
         return commit_runs(folder, pushed.rows, begin=begin)
@@ -130,6 +150,21 @@ def keep(
                 for p in error.problems
             ]
         ) from error
+
+
+def _of_another_set(pushed: PushRequest) -> list[ParameterProblem]:
+    """Return a problem for each run that says it is of another set: it would be shown as that."""
+    return [
+        ParameterProblem(
+            parameter=f"runs[{at}].result_set",
+            message=Text(
+                "is {stated!r}; the runs are sent to the set {slug!r}.",
+                stated=_short(str(row["result_set"])), slug=pushed.slug,
+            ),
+        )
+        for at, row in enumerate(pushed.rows)
+        if row.get("result_set") not in (None, pushed.slug)
+    ]  # fmt: skip
 
 
 def _set_problems(about: object) -> list[ParameterProblem]:
@@ -183,6 +218,9 @@ def _row(at: int, run: object) -> tuple[dict[str, Any], list[ParameterProblem]]:
             problems.append(ParameterProblem(parameter=f"runs[{at}].{_short(name)}", message=text))
             continue
         row[name] = cell
+        if isinstance(cell, str) and (found := CONTROL.search(cell)):
+            text = Text("has the control character U+{code:04X}.", code=ord(found[0]))
+            problems.append(ParameterProblem(parameter=f"runs[{at}].{name}", message=text))
         if pa.types.is_timestamp(column.type) and cell is not None:
             try:
                 row[name] = datetime.fromisoformat(cell)
@@ -206,6 +244,13 @@ def _written(value: Any) -> Any:  # noqa: ANN401 - any cell
 
 def _no_number(name: str) -> NoReturn:
     raise ValueError(Text("{name} is not a number of JSON", name=name))
+
+
+def _without_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    by_name = dict(pairs)
+    if len(by_name) < len(pairs):
+        raise ValueError(Text("an object has a name twice"))
+    return by_name
 
 
 def _short(name: str) -> str:

@@ -95,13 +95,32 @@ def test_a_new_set_is_unofficial_unless_its_token_says_otherwise(
     assert client.post(body_of("mine", claim, runs()), bearer(inbox)).status == 200
     trusted = TOKENS.create(inbox.tokens, name="the lab", sets=["*"], official=True)
     head = {"Authorization": f"Bearer {trusted}"}
-    assert client.post(body_of("lab", {"title": "Lab"}, runs(model="B")), head).status == 200
+    assert client.post(body_of("lab", {}, runs(model="B", result_set="lab")), head).status == 200
     shown = ask(client.app, "/api/v1/results").json["rows"]
     standings = {r["workload"].split(" · ")[0]: r["standing"] for r in shown}
     assert standings == {"ResNet-50": "unofficial", "B": None}
     store = Store([folder(inbox.results)])
     store.refresh()
-    assert {s.title for s in store.sets} == {"Mine (unofficial)", "Lab"}
+    assert {s.title for s in store.sets} == {"Mine (unofficial)", "lab"}
+
+
+def test_a_checked_set_takes_runs_from_an_official_token_only(client: Client, inbox: Inbox) -> None:
+    text = TOKENS.create(inbox.tokens, name="the lab", sets=["*"], official=True)
+    trusted = {"Authorization": f"Bearer {text}"}
+    one, two = (body_of("mine", {"title": "Lab"}, runs(count)) for count in (1, 2))
+    assert client.post(one, trusted).status == 200
+    for sets in (["mine"], ["*"]):
+        refused = client.post(two, bearer(inbox, *sets))
+        assert refused.status == 403
+        assert "mine is a checked set" in refused.json["detail"]
+    assert len(files(inbox)) == 1
+    assert client.post(two, trusted).json["stored"] == 1
+    # its owner checks a set that was pushed: from then on only what is checked is added to it
+    assert client.post(body_of("new", {}, runs(result_set="new")), bearer(inbox)).status == 200
+    place = inbox.results / "new" / "set.toml"
+    place.write_text(place.read_text().replace("unofficial", ""))
+    assert client.post(body_of("new", {}, runs(2, result_set="new")), bearer(inbox)).status == 403
+    assert len(files(inbox, "new")) == 1
 
 
 def test_the_audit_log_says_what_became_of_a_push(inbox: Inbox, tmp_path: Path) -> None:
@@ -229,7 +248,7 @@ def test_a_token_adds_nothing_to_a_later_set_of_the_name(
         monkeypatch.setenv("EPOCHWISE_RESULTS", str(inbox.results))
         assert main(["token", "create", "lab", "--set", "mine", "--set", "later"]) == 0
         head = {"Authorization": f"Bearer {capsys.readouterr().out.strip()}"}
-        assert client.post(body_of("later", {}, runs()), head).status == 200
+        assert client.post(body_of("later", {}, runs(result_set="later")), head).status == 200
     assert client.post(body, head).json["already"] == 1
     shutil.rmtree(inbox.results / "mine")
     gone = client.post(body, head)
@@ -303,6 +322,13 @@ def test_all_problems_are_named_and_nothing_is_stored(client: Client, inbox: Inb
     assert files(inbox) == []
 
 
+def test_a_run_of_another_set_is_refused(client: Client, inbox: Inbox) -> None:
+    reply = client.post(body_of("mine", {}, [*runs(), row(result_set="lab")]), bearer(inbox))
+    named = [e["parameter"] for e in reply.json["errors"]]
+    assert (reply.status, named) == (400, ["runs[1].result_set"])
+    assert files(inbox) == []
+
+
 @pytest.mark.parametrize(
     "when", ["0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00", "2026-01-01T00:00:00", 5]
 )
@@ -324,6 +350,8 @@ def test_a_time_without_a_zone_or_beyond_the_calendar_is_refused_for_good(
      b'{"set": {"slug": "m"}, "runs": [NaN]}', b'{"set": {"slug": "../up"}, "runs": [{}]}',
      b'{"set": {"slug": "m"}, "runs": [{"params": 1' + b"0" * 9_000 + b"}]}",
      b'{"set": {"slug": "m"}, "runs": [{"model": "a\\u0000b"}]}',
+     b'{"set": {"slug": "m"}, "runs": [{"model": "a", "model": "b"}]}',
+     body_of("mine", {}, [row(model="\x1b[2J")]),
      json.dumps({"set": {"slug": "m"}, "runs": [{}] * (MOST_RUNS + 1)}).encode()],
     ids=lambda body: body[:20].decode("latin-1"),
 )  # fmt: skip

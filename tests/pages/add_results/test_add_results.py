@@ -117,6 +117,17 @@ def test_unknown_columns_are_mapped_in_fields(mine: Path) -> None:
     assert "2 new runs" in texts(shown)
 
 
+def test_files_that_would_not_be_read_are_a_problem(mine: Path) -> None:
+    shown = show("add-results")
+    for _ in range(21):
+        shown.file_uploader[0].upload("t.csv", GOOD.encode(), "text/csv")
+    shown = sound(shown.run())
+    assert "nothing is taken" in texts(shown)
+    said = " ".join(shown.dataframe[0].value["Problem"])
+    assert "at most 20 files are read at once; 21 were given" in said
+    assert "21 files are named t.csv" in said
+
+
 def test_an_expression_for_a_log_is_tried_until_it_reads_the_steps(mine: Path) -> None:
     log = "".join(f"step {i} loss {5 - i / 10:.1f} took {100 + i} ms\n" for i in range(1, 12))
     shown = dropped(log, "train.log")

@@ -17,6 +17,7 @@ from planner.importers import (
     commit,
     files_from,
     licences,
+    mapping,
     preview,
     read,
     with_terms,
@@ -217,6 +218,14 @@ def test_columns_of_a_table_are_mapped(tmp_path: Path) -> None:
     assert (row["model"], row["step_s"]) == ("ViT-B", 0.125)
 
 
+def test_a_mapped_column_may_have_a_comma_in_its_name(tmp_path: Path) -> None:
+    path = written(tmp_path / "t.csv", TABLE.replace("net", '"net, of ""us"":\nx"'))
+    name = 'net, of "us":\nx'
+    [row] = rows_of("template", path, {}, columns=mapping({name: "model", "step_s": ""}))
+    assert (row["model"], row.get("step_s")) == ("ViT-B", None)
+    assert "Put names in quotes" in refused("template", path, {}, columns=f"{name}:model")
+
+
 def test_all_problems_of_a_table_come_together(tmp_path: Path) -> None:
     text = TABLE + "B,H100,gpu,many,fast\nC,H100,gpu,1\n"
     path = written(tmp_path / "t.csv", text.replace("net", "model"))
@@ -244,6 +253,19 @@ def test_the_same_file_twice_adds_nothing(tmp_path: Path) -> None:
     first, again = (commit(tmp_path / "mine", rows, {"title": "Mine"}) for _ in range(2))
     assert (first.new, first.duplicates, again.new, again.duplicates) == (1, 0, 0, 1)
     assert len(list(summaries(tmp_path / "mine"))) == 1
+
+
+def test_a_checked_set_takes_no_import(tmp_path: Path) -> None:
+    table = TABLE.replace("net", "model") + "ViT-L,H100,gpu,256,0.5\n"
+    rows = rows_of("template", written(tmp_path / "t.csv", table), {})
+    commit(tmp_path / "mine", rows[:1], {"title": "Mine"})
+    about = tmp_path / "mine" / "set.toml"
+    about.write_text(about.read_text().replace("unofficial", ""))
+    before = sorted(p.name for p in (tmp_path / "mine").iterdir())
+    assert commit(tmp_path / "mine", rows[:1], {"title": "Mine"}).duplicates == 1
+    with pytest.raises(SourceError, match="mine: is a checked set"):
+        commit(tmp_path / "mine", rows, {"title": "Mine"})
+    assert sorted(p.name for p in (tmp_path / "mine").iterdir()) == before
 
 
 def test_contradictions_leave_nothing_half_taken(tmp_path: Path) -> None:

@@ -303,3 +303,25 @@ def test_two_columns_for_one_are_refused() -> None:
     files = {"a.csv": TABLE.replace("note", "other").replace(",a\n", ",99\n")}
     why = refusal("template", files, {}, columns="other:throughput")
     assert "column throughput: is that of several columns" in why
+
+
+MANY: Final = ("dawnbench", "mllog", "shallue", "optimum")
+"""Sources that read several files at once."""
+
+
+@each("name", sorted(set(SOUND) - set(MANY)))
+def test_a_second_file_is_never_left_out_in_silence(name: str) -> None:
+    source, files, facts, options = SOUND[name]
+    [(path, text)] = files.items()
+    why = refusal(source, {path: text, f"b-{path}": text}, facts, **options)
+    assert "it reads one file at a time; 2 were given" in why
+
+
+def test_files_of_two_runs_are_not_mixed() -> None:
+    other = REPORT.replace("16.5", "99.5")
+    why = refusal("optimum-benchmark", {"benchmark.json": REPORT, "b.json": other}, {})
+    assert "benchmark.json: has another report than the files before it" in why
+    [row] = read("optimum-benchmark", {"benchmark.json": REPORT, "b.json": REPORT}, {})
+    assert row["throughput"] == 16.5
+    why = refusal("dawnbench", {"a.json": ENTRY, "a.tsv": HOURS, "b.tsv": HOURS}, {})
+    assert "b.tsv: has no JSON file of its name" in why

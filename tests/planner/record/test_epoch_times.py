@@ -129,6 +129,17 @@ def test_an_epoch_within_an_epoch_is_an_error(tmp_path: Path) -> None:
         pass
 
 
+def test_a_script_goes_on_after_an_epoch_that_failed(tmp_path: Path) -> None:
+    with EpochTimes(tmp_path / "mine", **FACTS) as times:
+        with pytest.raises(MemoryError), times.epoch():
+            raise MemoryError
+        for _ in times.epochs(3):
+            break  # an early stop
+        for _ in times.epochs(2):
+            pass
+    assert _only(tmp_path / "mine")["epochs_measured"] == 2
+
+
 def test_the_recorder_needs_pyarrow_and_nothing_else(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", ALONE.format(folder=str(tmp_path / "mine"))],

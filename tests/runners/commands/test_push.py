@@ -34,7 +34,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("EPOCHWISE_STATE", str(tmp_path / "state"))
     monkeypatch.delenv("EPOCHWISE_TOKEN", raising=False)
     folder = tmp_path / "results" / tmp_path.name.replace("_", "-")
-    commit_runs(folder, rows(3))
+    commit_runs(folder, rows(3, result_set=folder.name))
     (folder / "set.toml").write_text(ABOUT)
     return folder
 
@@ -112,5 +112,5 @@ def test_runs_are_sent_while_a_sweep_measures(
         while len(list(there.glob("*.parquet"))) < 3 and time.monotonic() < until:
             time.sleep(0.02)
         assert len(list(there.glob("*.parquet"))) == 3
-        commit_runs(here, [row(repeat=99)])
+        commit_runs(here, [row(repeat=99, result_set=here.name)])
     assert len(list(there.glob("*.parquet"))) == 4

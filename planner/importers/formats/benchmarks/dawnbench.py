@@ -23,13 +23,18 @@ _KINDS: Final = {"tpu": "tpu", "gpu": "gpu", "v100": "gpu", "p100": "gpu", "k80"
 
 def _read(files: SourceFiles, stated: Stated) -> Sequence[Row]:
     entries = files.ending(".json")
-    rows, problems = [], []
+    rows: list[Row] = []
+    problems = [
+        Text("{name}: has no JSON file of its name beside it. Give both.", name=table)
+        for table in files.ending(".tsv")
+        if files.beside(table, ".json") is None
+    ]
     for entry in entries:
         try:
             rows.append(_entry(files, entry, stated))
         except SourceError as error:
             where = f"{entry}: " if len(entries) > 1 else ""
-            problems += [f"{where}{text}" for text in error.problems]
+            problems += [Text("{where}{text}", where=where, text=text) for text in error.problems]
     if problems:
         raise SourceError(files.name, problems)
     return rows

@@ -12,17 +12,24 @@ _MEMORY_UNITS: Final = {"MB": 1e6, "MiB": 2.0**20, "GB": 1e9, "GiB": 2.0**30}
 
 def _read(files: SourceFiles, stated: Stated) -> Sequence[Row]:
     merged: dict[str, Any] = {}
+    problems: list[str] = []
     for name in files.ending(".json"):
         body = json_of(files, name)
         if not isinstance(body, dict):
             raise SourceError(name, ["it is no JSON object."])
         reports = {"config": body} if "backend" in body else {"report": body}
-        merged |= body if "report" in body else reports
+        parts = body if "report" in body else reports
+        problems += [
+            Text("{name}: has another {part} than the files before it. Give those of one run.",
+                 name=name, part=part)
+            for part in ("config", "report")
+            if part in parts and merged.get(part, parts[part]) != parts[part]
+        ]  # fmt: skip
+        merged |= parts
     report, config = part_of(merged, "report"), part_of(merged, "config")
     train = part_of(report, "train")
     latency, speed = part_of(train, "latency"), part_of(train, "throughput")
     memory, unit = part_of(train, "memory"), part_of(train, "memory").get("unit")
-    problems: list[str] = []
     if not train:
         problems.append("it has no training. Reports of inference are not read.")
     if latency and latency.get("unit") != "s":
@@ -91,11 +98,12 @@ def _text(value: object) -> str | None:
 SOURCE: Final = Source(
     name="optimum-benchmark",
     title="optimum-benchmark report",
-    files="benchmark.json, or benchmark_report.json with benchmark_config.json",
+    files="benchmark.json, benchmark_report.json with benchmark_config.json, or a folder of them",
     reads="mean and quantiles of the step time, samples/s, memory, model, device",
     derives="the global batch from that of the device, where there is one device",
     refuses="inference; other units than s and samples/s",
     read=_read,
     named=r"benchmark(_report|_config)?\.json",
     needs=("model", "system_name", "device_kind", "global_batch_size"),
+    endings=(".json",),
 )

@@ -1,6 +1,8 @@
 """Our own template: a CSV or parquet file with columns of the run table, or a map to them."""
 
-from collections.abc import Collection, Sequence
+import csv
+import io
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
 
 import pyarrow as pa
@@ -77,7 +79,12 @@ def _read(files: SourceFiles, stated: Stated) -> Sequence[Row]:
 
 def _renamed(files: SourceFiles, stated: Stated) -> dict[str, str]:
     """Return the column of runs for a column of the file; "" leaves it out."""
-    pairs = [p for p in stated.options.get(_MAP, "").split(",") if p]
+    try:
+        # a name may have commas and line ends: it is quoted as in a CSV file
+        pairs = [p for p in next(csv.reader([stated.options.get(_MAP, "")]), []) if p]
+    except csv.Error as error:
+        text = Text("option columns: {error}. Put names in quotes.", error=error)
+        raise SourceError(files.first, [text]) from error
     wrong = [p for p in pairs if ":" not in p]
     if wrong:
         raise SourceError(
@@ -208,6 +215,13 @@ def _cells(files: SourceFiles, file: pq.ParquetFile, names: Sequence[str]) -> li
             for line in lines
         ]
     return texts
+
+
+def mapping(columns: Mapping[str, str]) -> str:
+    """Return the option `columns` that renames columns of a file; "" leaves one out."""
+    line = io.StringIO()
+    csv.writer(line, lineterminator="").writerow([f"{n}:{to}" for n, to in columns.items()])
+    return line.getvalue()
 
 
 def header() -> str:
