@@ -198,11 +198,11 @@ class Push:
         places = (self.inbox.results, *self.inbox.further)
         access = strictest((access_of(place / pushed.slug) for place in places), now_s)
         if not token.may_push(pushed.slug, access, now_s):
-            detail = Text("This token may not add runs to {slug}. Its sets: ", slug=pushed.slug)
             raise _RefusedError(
                 HTTPStatus.FORBIDDEN,
-                Text("{detail}{sets}.", detail=detail, sets=", ".join(token.sets)),
-            )
+                Text("This token may not add runs to {slug}. Its sets: {sets}.",
+                     slug=pushed.slug, sets=", ".join(token.sets)),
+            )  # fmt: skip
         if (self.inbox.shipped / pushed.slug).exists():
             detail = Text("{slug} is a shipped set. Choose another name.", slug=pushed.slug)
             raise _RefusedError(HTTPStatus.CONFLICT, detail)

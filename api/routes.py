@@ -53,7 +53,7 @@ from planner.answers.records import (
     Pattern,
     Results,
     RunRow,
-    Workload,
+    WorkloadRow,
     rows_of,
 )
 from planner.catalog import Catalog
@@ -95,7 +95,7 @@ def index(sources: Sources, query: QueryTexts) -> Answer:
     slugs_to_names = slugs(queries.workloads(sources.store))
     about = queries.about_workloads(sources.store)
     workloads = tuple(
-        Workload(
+        WorkloadRow(
             workload=short,
             name=name,
             standing=UNOFFICIAL if about[name].is_unofficial else None,

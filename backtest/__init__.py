@@ -1,7 +1,7 @@
 """Back-test: public measurements, half of them hidden, predicted by the product and its rivals.
 
 `QUESTIONS` answers each with rows; `backtest.accuracy.page` makes docs/accuracy.md from them.
-`backtest.choose.chosen` chooses the constants again with whole data sets left out. Only
+`backtest.choose.constants` chooses the constants again with whole data sets left out. Only
 `backtest.accuracy.public_data` reads the disk.
 """
 

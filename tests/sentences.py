@@ -33,7 +33,7 @@ _NOT_A_SENTENCE: Final = re.compile(
     r"|\b(SELECT|FROM|WHERE|CASE|WHEN|NULL|AND|INSERT INTO|CREATE|ORDER BY|AS|IN|NOT)\b"
     r"|\bisfinite\(|\ASET |\A:material/"
 )
-_PIECE: Final = re.compile(r"\A[\s,;.)]|\A\{?\w+\}?\Z")
+_PIECE: Final = re.compile(r"\A[\s,;.)]|[ ]\Z|\A\{?\w+\}?\Z")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,7 +53,7 @@ class Template:
 
     @property
     def piece(self) -> bool:
-        """Whether it is a part of a sentence: it begins with a blank or a mark."""
+        """Whether it is a part of a sentence: it begins with a blank or a mark, or ends in one."""
         return any(_PIECE.match(text) for text in self.texts or ())
 
 

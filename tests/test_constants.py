@@ -95,7 +95,8 @@ NO_JUDGEMENT: Final[dict[str, str]] = {
         explore._points:MOST_COLOURS explore._points:MOST_SYMBOLS
         explore._points:MOST_PANELS explore._points:MOST_GROUPS explore._side_by_side:LEAST
         explore._side_by_side:MOST
-        answers.parameters:MOST_LISTED answers.parameters:LISTED catalog._combine:MAX_TEXT
+        answers.parameters:MOST_LISTED answers.parameters:LISTED answers.parameters:SHARE_DAYS
+        catalog._combine:MAX_TEXT
         answers.comparison.question:MOST_OPTIONS
         compare._shortlist:BEGIN_WITH compare._shortlist:HOPELESS compare._shortlist:SERVER
         compare._shortlist:PURCHASES compare._shortlist:MAKERS

@@ -17,7 +17,7 @@ import numpy as np
 from backtest.accuracy.targets import TARGETS, TargetRange
 from backtest.questions.figure import REFUSED, UNREFUSED, FigureRow
 from backtest.questions.source_table import PUBLIC_DATA, Origin
-from planner.core import sentence_case, shipped_rows
+from planner.core import Text, sentence_case, shipped_rows
 
 INTRODUCTION: Final = (
     "{data}, half of them hidden, predicted by the product and by other methods. Made by `python "
@@ -170,7 +170,7 @@ def _table(
 
 def _sizes(row: FigureRow | None) -> str:
     if row and not row.points:
-        return f"none of {row.asked} (0 %)"
+        return Text("none of {points} (0 %)", points=row.asked)
     return f"{row.curves}, {row.points} ({_percent(row.answered)} %)" if row else ""
 
 

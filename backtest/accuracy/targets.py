@@ -140,15 +140,19 @@ def _of_devices() -> tuple[TargetRange, ...]:
     cut = [(name, band) for name in CLUSTERS.values() for band in BANDS]
     cut += [(name, band) for name in TABLES for band in TABLE_BANDS]
     return (
-        TargetRange(f"{ahead}, {t4}, mean error", devices.QUESTION, ahead, SCALING, t4,
+        TargetRange(_named(ahead, t4), devices.QUESTION, ahead, SCALING, t4,
                     "mean_error", 0.0, 0.097),
         *(
-            TargetRange(f"{task}, {name}, mean error", devices.QUESTION, task, SCALING, name,
+            TargetRange(_named(task, name), devices.QUESTION, task, SCALING, name,
                         "mean_error", 0.0, None, reasons.get((name, band[1]), ""))
             for name, band in cut
-            for task in (f"{band[1]} to {band[2]} devices from at most {band[0]}",)
+            for task in (devices.task_of(band),)
         ),
     )  # fmt: skip
+
+
+def _named(task: str, data: str, figure: str = "mean error") -> Text:
+    return Text("{task}, {data}, {figure}", task=task, data=data, figure=figure)
 
 
 def _of_epochs() -> tuple[TargetRange, ...]:
@@ -165,7 +169,7 @@ def _of_epochs() -> tuple[TargetRange, ...]:
         (3, epochs.CHANGING, "coverage", "coverage", 0.85, 1.0, FUTURE),
     ]
     return tuple(
-        TargetRange(f"after {k} epochs, {name}, {what}", epochs.QUESTION, f"after {k} epochs",
+        TargetRange(_named(epochs.task_of(k), name, what), epochs.QUESTION, epochs.task_of(k),
                     EPOCHS, name, field, low, high, why)
         for k, name, what, field, low, high, why in specs
     )  # fmt: skip
@@ -175,7 +179,7 @@ def _of_convergence() -> tuple[TargetRange, ...]:
     sets = {"Shallue (digitised)": DIGITISED, "C4 language models": "",
             "MLPerf reference points": "", MEAN: SHARPER}  # fmt: skip
     return tuple(
-        TargetRange(f"samples to target from 3 batches, {name}, mean error", convergence.QUESTION,
+        TargetRange(_named("samples to target from 3 batches", name), convergence.QUESTION,
                     THREE, OURS_CONVERGENCE, name, "mean_error", 0.0, 0.09, why)
         for name, why in sets.items()
     )  # fmt: skip
@@ -186,8 +190,8 @@ def _of_cards() -> tuple[TargetRange, ...]:
               ("its data sheet and two public benchmarks", 0.12, ""),
               ("own workload on one other card", 0.159, UNLIKE))  # fmt: skip
     return tuple(
-        TargetRange(f"card known by {task}, {what}", unmeasured.QUESTION, task, LADDER, DATA_SET,
-                    field, low, high, why)
+        TargetRange(Text("card known by {task}, {figure}", task=task, figure=what),
+                    unmeasured.QUESTION, task, LADDER, DATA_SET, field, low, high, why)
         for task, error, why in specs
         for what, field, low, high in (("mean error", "mean_error", 0.0, error),
                                        ("coverage", "coverage", 0.85, 0.95))
@@ -196,11 +200,11 @@ def _of_cards() -> tuple[TargetRange, ...]:
 
 def _of_choices() -> tuple[TargetRange, ...]:
     return tuple(
-        TargetRange(f"choice of devices and batch, {unit}, target {target:g}", regret.QUESTION,
-                    f"{unit}, target {target:g}", regret.OURS, MEAN, "mean_error", 0.0, limit,
-                    COARSE)
+        TargetRange(Text("choice of devices and batch, {task}", task=regret.task_of(goal, target)),
+                    regret.QUESTION, regret.task_of(goal, target), regret.OURS, MEAN, "mean_error",
+                    0.0, limit, COARSE)
         for target in regret.TARGETS
-        for unit, limit in (("regret in time", 0.005), ("regret in device-hours", 0.12))
+        for goal, limit in (("regret in time", 0.005), ("regret in device-hours", 0.12))
     )  # fmt: skip
 
 

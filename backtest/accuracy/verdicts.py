@@ -98,13 +98,6 @@ def _cell(value: object) -> str | float | int | None:
     return value if isinstance(value, str | float | int) else str(value)
 
 
-__all__ = [
-    "AFTER", "AHEAD", "FIRST", "REGRETS", "SHEET", "SIDES", "THEN", "Accuracy", "Side", "Verdict",
-    "accuracy_of", "data_sets_of", "is_ours", "is_regret", "methods_of", "on_side", "ours",
-    "per_cent", "records", "shown_rows", "tasks_of", "titles", "verdict_record", "verdicts_of",
-]  # fmt: skip
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
     """One figure and its target, as texts of the back-test; `why` explains a miss.

@@ -12,6 +12,11 @@ from importlib import import_module
 from typing import Final
 
 from backtest.choose.choice import ConstantChoice
+from backtest.choose.correction import correction_choices
+from backtest.choose.devices import device_choices
+from backtest.choose.epochs import epoch_choices
+from backtest.choose.lines import form_choices, prior_choices
+from backtest.data.cases import Read
 from backtest.questions.source_table import Origin
 from planner.core import shipped_rows, shipped_text
 
@@ -49,6 +54,15 @@ COMMANDS: Final = {
     "whatif": "`python -m planner backtest --what-if`",
     "references": "`pytest tests/planner/time_to_target/test_reference_points.py`",
 }
+
+
+def choices(read: Read) -> list[ConstantChoice]:
+    """Return all constants chosen again with whole data sets left out, in the order of the page.
+
+    Missing data sets have none.
+    """
+    parts = (prior_choices, form_choices, correction_choices, device_choices, epoch_choices)
+    return [choice for part in parts for choice in part(read)]
 
 
 @dataclass(frozen=True, slots=True)

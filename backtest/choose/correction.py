@@ -17,7 +17,7 @@ from backtest.data.cases import TASKS, Cases, CurveSets, Ints, Read, cases_of
 from backtest.questions.batch import CHECKS, may_answer, step_time_curves
 from backtest.questions.figure import curve_weights
 from backtest.questions.methods import scatter
-from planner.core import Floats
+from planner.core import Floats, Text
 from planner.fits import (
     BEND,
     GONE,
@@ -93,7 +93,7 @@ def _questions(sets: CurveSets, tasks: Sequence[str]) -> list[_CorrectionQuestio
 def _rules(questions: Sequence[_CorrectionQuestion]) -> list[ConstantChoice]:
     errors = np.array([_rule_errors(q) for q in questions]).T
     settings = [Setting(words=rule) for rule in RULES]
-    use = f"when a line of {LEAST} or more batch sizes is corrected"
+    use = Text("when a line of {least} or more batch sizes is corrected", least=LEAST)
     return chosen(use, settings, errors, [q.data_set for q in questions], ALWAYS)
 
 
@@ -188,11 +188,11 @@ def _size_score(question: _CorrectionQuestion, process: Process) -> float:
 
 
 def _words(process: Process) -> str:
-    octaves = process.length / np.log(2.0)
-    return (
-        f"amplitude {process.amplitude:g}, length {octaves:g} octaves, nugget {process.nugget:g}, "
-        f"dof {process.dof:g}"
-    )
+    return Text(
+        "amplitude {amplitude:g}, length {octaves:g} octaves, nugget {nugget:g}, dof {dof:g}",
+        amplitude=process.amplitude, octaves=process.length / np.log(2.0), nugget=process.nugget,
+        dof=process.dof,
+    )  # fmt: skip
 
 
 def _values(process: Process) -> dict[str, float]:

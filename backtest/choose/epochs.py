@@ -17,7 +17,7 @@ import numpy as np
 from backtest.choose.choice import ConstantChoice, Setting, chosen
 from backtest.data.cases import Read
 from backtest.questions.epochs import EPOCHS_SEEN, RunEpochs, beside, groups_of_runs
-from planner.core import LEVEL, Floats
+from planner.core import LEVEL, Floats, Text
 from planner.epochs import MAX_CV, SETS_SD, Scatter
 from planner.epochs.steadiness import steadiness
 from planner.runs import DRIFT, EPOCHS, NU0, RHO, SD0, SEEN, SETTLED, EpochPrior, LaterEpochs
@@ -135,18 +135,20 @@ def _choices(
 def _pooled(sets_sd: float, *, lasts: bool) -> str:
     if not sets_sd:
         return "not used"
-    return f"sets differ by {sets_sd:g} in the logarithm, {'drift too' if lasts else 'no drift'}"
+    if lasts:
+        return Text("sets differ by {sd:g} in the logarithm, drift too", sd=sets_sd)
+    return Text("sets differ by {sd:g} in the logarithm, no drift", sd=sets_sd)
 
 
 def _until(settled: float) -> str:
-    return "stays" if settled <= SEEN else f"wanders for {settled:g} epochs"
+    return "stays" if settled <= SEEN else Text("wanders for {epochs:g} epochs", epochs=settled)
 
 
 def _words(prior: EpochPrior) -> str:
-    return (
-        f"sd {prior.sd:g}, dof {prior.dof:g}, correlation {prior.correlation:g}, "
-        f"drift {prior.drift:g}"
-    )
+    return Text(
+        "sd {sd:g}, dof {dof:g}, correlation {correlation:g}, drift {drift:g}",
+        sd=prior.sd, dof=prior.dof, correlation=prior.correlation, drift=prior.drift,
+    )  # fmt: skip
 
 
 def _values(prior: EpochPrior) -> dict[str, float]:

@@ -22,7 +22,7 @@ from backtest.questions.convergence import may_answer as may_answer_convergence
 from backtest.questions.figure import curve_weights
 from backtest.questions.methods import lines_of
 from planner.convergence import PRIOR
-from planner.core import Floats
+from planner.core import Floats, Text
 from planner.fits import Lines, Prior, predict_lines
 from planner.fits.lines import STEP_TIMES
 
@@ -93,7 +93,8 @@ def _score(question: _LineQuestion, prior: Prior) -> float:
 
 
 def _words(prior: Prior) -> str:
-    return f"sd {prior.sd:g}, dof {prior.dof:g}, sd per octave {prior.sd_per_octave:g}"
+    return Text("sd {sd:g}, dof {dof:g}, sd per octave {per_octave:g}",
+                sd=prior.sd, dof=prior.dof, per_octave=prior.sd_per_octave)  # fmt: skip
 
 
 def _values(prior: Prior, names: Names) -> dict[str, float]:
@@ -110,21 +111,22 @@ def form_choices(read: Read) -> list[ConstantChoice]:
     return [
         choice
         for use, tasks in (("three batches", (THREE_BATCHES,)), ("all questions", tuple(TASKS)))
-        for choice in _corners(f"corner of samples to target, {use}", sets, tasks)
+        for choice in _corners(Text("corner of samples to target, {use}", use=use), sets, tasks)
     ]
 
 
 def _corners(
     use: str, sets: dict[str, list[MeasuredCurve]], tasks: tuple[str, ...]
 ) -> list[ConstantChoice]:
-    pairs = [(name, task) for name in sets for task in tasks if _has_hidden(sets[name], task)]
+    pairs = [
+        (name, task)
+        for name in sets
+        for task in tasks
+        if bool(cases_of(sets[name], TASKS[task]).hidden_batch.size)
+    ]
     errors = [[_corner_error(sets[name], task, a) for name, task in pairs] for a in SHARPNESS]
     settings = [Setting(words=f"a = {a:g}") for a in SHARPNESS]
     return chosen(use, settings, np.array(errors), [name for name, _ in pairs], "a = 1")
-
-
-def _has_hidden(curves: list[MeasuredCurve], task: str) -> bool:
-    return bool(cases_of(curves, TASKS[task]).hidden_batch.size)
 
 
 def _corner_error(curves: list[MeasuredCurve], task: str, sharpness: float) -> float:

@@ -24,8 +24,7 @@ from backtest.accuracy.public_data import (
     write_seconds,
 )
 from backtest.choose.choice import ConstantChoice
-from backtest.choose.chosen import choices
-from backtest.choose.constants import constants_page
+from backtest.choose.constants import choices, constants_page
 from backtest.commands.published import (
     TABLES,
     has_published,

@@ -37,7 +37,7 @@ from backtest.published.described import (
 )
 from backtest.published.memory import image_memory
 from planner.catalog import Catalog
-from planner.core import Floats, shipped_text
+from planner.core import Floats, Text, shipped_text
 from planner.job import Hardware
 from planner.job.efficiency import has_links
 from planner.mfu import (
@@ -492,7 +492,12 @@ def efficiency_page(study: Study, further: Sequence[str] = ()) -> str:
     parts += ["", "## A timed step", "", *_steps(study)]
     parts += ["", *further] if further else []
     for domain, fit in study.fits.items():
-        parts += ["", f"## Fit of {domain}", "", *_fit(fit, TAILS_OF.get(domain, TAILS))]
+        parts += [
+            "",
+            Text("## Fit of {domain}", domain=domain),
+            "",
+            *_fit(fit, TAILS_OF.get(domain, TAILS)),
+        ]
     return "\n".join(parts).rstrip() + "\n"
 
 
@@ -507,7 +512,7 @@ def _of_way(study: Study, way: Way, name: str) -> list[str]:
     groups["dense, more than 8 nodes"] = [
         prediction for prediction in groups["dense"] if prediction.row.nodes > MANY_NODES
     ]
-    groups[f"contexts above {VERY_LONG:,.0f} tokens"] = [
+    groups[Text("contexts above {tokens:,.0f} tokens", tokens=VERY_LONG)] = [
         prediction for prediction in every if (prediction.row.sequence or 0.0) > VERY_LONG
     ]
     return [
@@ -592,7 +597,12 @@ def _fit(fit: Fit, tails: float) -> list[str]:
     lines = [f"Coefficients: {_joined(terms)}.", ""]
     sds = [f"{name} {sd:.2f}" for name, sd in fit.sds.items()]
     lines += [
-        f"Sds of effects: {_joined(sds)}; residual {fit.rest:.2f} (Student t, {tails:g}).",
+        Text(
+            "Sds of effects: {sds}; residual {rest:.2f} (Student t, {tails:g}).",
+            sds=_joined(sds),
+            rest=fit.rest,
+            tails=tails,
+        ),
         "",
     ]
     shifts = [f"{name} {shift:+.2f}" for name, shift in fit.shifts.items()]
@@ -601,7 +611,7 @@ def _fit(fit: Fit, tails: float) -> list[str]:
         effects = [
             f"{label} {value:+.2f}" for (of, label), value in fit.values.items() if of == group
         ]
-        lines += [f"Effects of {group}: {_joined(effects)}.", ""]
+        lines += [Text("Effects of {group}: {effects}.", group=group, effects=_joined(effects)), ""]
     return lines[:-1]
 
 

@@ -108,7 +108,13 @@ def tasks_of(
         runs = described.questions(rows, catalog)
         pairs = described.pairs(runs)
     except Exception as problem:  # noqa: BLE001 - as above
-        failed.append(f"described workloads: {type(problem).__name__}: {problem}")
+        failed.append(
+            Text(
+                "described workloads: {kind}: {problem}",
+                kind=type(problem).__name__,
+                problem=problem,
+            )
+        )
     answers = {
         task: tried(task, lambda kept=kept: described.described(runs, kept))  # type: ignore[misc]
         for task, kept in DESCRIBED.items()
@@ -255,9 +261,13 @@ def page(tasks: TaskAnswers, jobs: Sequence[KnownJob], origin: str) -> str:
         [
             "# Published measurements: how wrong are we?",
             "",
-            f"Made by `python -m planner backtest {origin}`. Each row is a question with its",
-            "speed hidden. Error is |estimated/published - 1| of the time, *coverage* the share of",
-            "published figures inside the 90 % interval, *width* the median of (high - low)/value.",
+            Text(
+                "Made by `python -m planner backtest {origin}`. Each row is a question with its "
+                "speed hidden.",
+                origin=origin,
+            ),
+            "Error is |estimated/published - 1| of the time, *coverage* the share of published",
+            "figures inside the 90 % interval, *width* the median of (high - low)/value.",
             SEEN,
             "",
             *_tasks_table(scores),
@@ -409,7 +419,7 @@ def _unseen_section(scores: Mapping[str, Score | PairScore], heading: str) -> li
     lines = []
     if unseen:
         lines += [
-            f"{heading} Left out while fitting",
+            Text("{heading} Left out while fitting", heading=heading),
             "",
             UNSEEN,
             "",

@@ -116,7 +116,11 @@ def _unusable(row: PublishedRow, runs: Sequence[Configuration]) -> str:
         return "context, expert or sharded parallelism"
     if not runs:
         return "no speed, count or known accelerator"
-    return "" if runs[0].family == "dense" else f"not a dense decoder ({runs[0].family})"
+    return (
+        ""
+        if runs[0].family == "dense"
+        else Text("not a dense decoder ({family})", family=runs[0].family)
+    )
 
 
 def _cut(row: PublishedRow, run: Configuration) -> Cut | None:
@@ -428,10 +432,17 @@ def idle_words(score: Mapping[str, Any]) -> str:
     )
 
 
+def _between(low: float | None, high: float | None) -> str:
+    if high is None:
+        return Text("above {low:,.0f}", low=low) if low else "any"
+    if low:
+        return Text("above {low:,.0f}, at most {high:,.0f}", low=low, high=high)
+    return Text("any, at most {high:,.0f}", high=high)
+
+
 def _line(check: Check) -> str:
     if check.measured is None:
-        ends = f"above {check.low:,.0f}" if check.low else "any"
-        ends += f", at most {check.high:,.0f}" if check.high is not None else ""
+        ends = _between(check.low, check.high)
         verdict = "interval reaches it" if check.right else "interval misses it"
         return f"| {check.kind} | {check.case} | {check.predicted:,.0f} | {ends} | {verdict} |"
     unit = f" {check.unit}"
@@ -466,40 +477,57 @@ def _limits(checks: Sequence[LimitCheck]) -> list[str]:
                   f"{s['kept']} | {s['best']} |" for s in rows]  # fmt: skip
     lines += ["", *(limit_words(kind, rows) for kind, rows in scores.items())]
     broken = [c for c in checks if c.kept is False]
-    named = [f"{c.kind} of {c.limit:g} x the least, {c.case} ({c.advised} devices)" for c in broken]
-    return [*lines, f"Not kept: {'; '.join(named) or 'none'}.", _LIMITS_NOTES]
+    named = [
+        Text("{kind} of {limit:g} x the least, {case} ({devices} devices)",
+             kind=c.kind, limit=c.limit, case=c.case, devices=c.advised)
+        for c in broken
+    ]  # fmt: skip
+    return [*lines, Text("Not kept: {cases}.", cases="; ".join(named) or "none"), _LIMITS_NOTES]
 
 
 def _splits(splits: Mapping[str, float | int]) -> list[str]:
     return [
         "## Published splits of language models",
         "",
-        f"{splits['rows']} published rows of dense decoders state how the model was cut. "
-        f"{splits['rows_with_memory']} of them state the memory of the accelerator: our model lets "
-        f"{splits['rows_that_fit']} of these fit. All of them ran.",
+        Text(
+            "{rows} published rows of dense decoders state how the model was cut. {with_memory} of "
+            "them state the memory of the accelerator: our model lets {fitting} of these fit. All "
+            "of them ran.",
+            rows=splits["rows"], with_memory=splits["rows_with_memory"],
+            fitting=splits["rows_that_fit"],
+        ),
         "",
-        f"The predicted step under the published cut is {_percent(splits['median_error'])} off in "
-        f"the median, {_percent(splits['mean_error'])} on average. The efficiency of the products "
-        "is that of the other sources. So a speed by this model is rough, and only a ratio of two "
-        "cuts of one job should be used.",
+        Text(
+            "The predicted step under the published cut is {median} off in the median, {mean} on "
+            "average. The efficiency of the products is that of the other sources. So a speed by "
+            "this model is rough, and only a ratio of two cuts of one job should be used.",
+            median=_percent(splits["median_error"]), mean=_percent(splits["mean_error"]),
+        ),
         "",
-        f"Our advice at the same count is the smallest cut that fits. It exists for "
-        f"{splits['advised']} of {int(splits['advised']) + int(splits['without_advice'])} models, "
-        f"accelerators and counts; {splits['fewer_shards']} have fewer shards than the fastest "
-        f"published cut, {splits['same_shards']} as many, {splits['more_shards']} more. Fewer "
-        "shards were not tried by anyone there: that they fit is our estimate. The predicted speed "
-        f"of the advice over the best published one is {float(splits['relative_median']):.2f} in "
-        f"the median (80 %: {float(splits['relative_p10']):.2f} to "
-        f"{float(splits['relative_p90']):.2f}).",
+        Text(
+            "Our advice at the same count is the smallest cut that fits. It exists for {advised} "
+            "of {cases} models, accelerators and counts; {fewer} have fewer shards than the "
+            "fastest published cut, {same} as many, {more} more. Fewer shards were not tried by "
+            "anyone there: that they fit is our estimate. The predicted speed of the advice over "
+            "the best published one is {median:.2f} in the median (80 %: {low:.2f} to {high:.2f}).",
+            advised=splits["advised"], cases=int(splits["advised"] + splits["without_advice"]),
+            fewer=splits["fewer_shards"], same=splits["same_shards"], more=splits["more_shards"],
+            median=splits["relative_median"], low=splits["relative_p10"],
+            high=splits["relative_p90"],
+        ),
         "",
-        f"{splits['rows_with_stated_memory']} of the rows state the memory that was used. Our "
-        f"prediction is {float(splits['memory_median']):.2f} of it in the median (80 %: "
-        f"{float(splits['memory_p10']):.2f} to {float(splits['memory_p90']):.2f}). So a cut that "
-        "just fits may not. Of the advised cuts "
-        f"{splits['advised_with_margin']} need at most {_percent(MARGIN)} of the memory, and "
-        f"{splits['advised_at_twice']} would fit with twice the activations.",
+        Text(
+            "{rows} of the rows state the memory that was used. Our prediction is {median:.2f} of "
+            "it in the median (80 %: {low:.2f} to {high:.2f}). So a cut that just fits may not. Of "
+            "the advised cuts {with_margin} need at most {margin} of the memory, and {twice} would "
+            "fit with twice the activations.",
+            rows=splits["rows_with_stated_memory"], median=splits["memory_median"],
+            low=splits["memory_p10"], high=splits["memory_p90"],
+            with_margin=splits["advised_with_margin"], margin=_percent(MARGIN),
+            twice=splits["advised_at_twice"],
+        ),
         "",
-    ]
+    ]  # fmt: skip
 
 
 def _advice(advised: Sequence[Advised], left_out: Counter[str]) -> list[str]:
@@ -509,8 +537,13 @@ def _advice(advised: Sequence[Advised], left_out: Counter[str]) -> list[str]:
     lines += [f"| {a.name} | {a.published} | {a.advised} | {a.relative:.2f} |"
               for a in advised[::step]]  # fmt: skip
     reasons = "; ".join(f"{reason} ({count})" for reason, count in left_out.most_common())
-    return [*lines, "", "Cuts are tensor x pipeline x data; every "
-            f"{step}th model is listed. Rows left out: {reasons}."]  # fmt: skip
+    end = Text(
+        "Cuts are tensor x pipeline x data. One model in {step} is listed. Rows left out: "
+        "{reasons}.",
+        step=step,
+        reasons=reasons,
+    )
+    return [*lines, "", end]
 
 
 def _percent(share: float | None) -> str:

@@ -21,6 +21,7 @@ from backtest.questions.methods import (
     textbook,
 )
 from planner.convergence import MAX_SCATTER, NARROW, PRIOR, TOO_FAR
+from planner.core import Text
 from planner.fits import TWICE, Prior
 
 QUESTION: Final = "steps to target"
@@ -49,7 +50,7 @@ def powers(sharpness: float) -> Method:
 METHODS: Final[Mapping[str, Method]] = {
     "ours: line, prior": straight_line(PRIOR),
     "ours with the prior of step times": straight_line(),
-    f"sharper corner, a = {SHARPER:g}": powers(SHARPER),
+    Text("sharper corner, a = {sharpness:g}", sharpness=SHARPER): powers(SHARPER),
     "corrected line": corrected_line,
     "line, textbook interval": textbook,
     "linear interpolation": interpolation,

@@ -20,7 +20,7 @@ from backtest.questions.figure import (
     with_means,
 )
 from backtest.questions.methods import fit_adaptdl, fit_ernest, fit_perfect_speed_up
-from planner.core import Estimate, Floats
+from planner.core import Estimate, Floats, Text
 from planner.scaling import ScalingCurve, fit_scaling
 
 QUESTION: Final = "devices"
@@ -84,9 +84,15 @@ def rows_of(
     return [row for band in bands for row in _of_band(name, workloads, band, watch)]
 
 
+def task_of(band: Band) -> Text:
+    """Return the name of the task: the hidden device counts, and the largest one seen."""
+    most, first, last = band
+    return Text("{first} to {last} devices from at most {most}", first=first, last=last, most=most)
+
+
 def _of_band(name: str, workloads: Sequence[Runs], band: Band, watch: Watch) -> list[FigureRow]:
     most, first, last = band
-    place = QUESTION, f"{first} to {last} devices from at most {most}", name
+    place = QUESTION, task_of(band), name
     parts: dict[str, list[Prediction]] = {}
     truth, curve = [], []
     for number, (shown, hidden) in enumerate(splits(workloads, most, (first, last))):

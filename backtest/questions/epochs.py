@@ -18,7 +18,7 @@ from backtest.questions.figure import (
     scored,
     unwatched,
 )
-from planner.core import LEVEL, Estimate, Floats, t_quantile
+from planner.core import LEVEL, Estimate, Floats, Text, t_quantile
 from planner.epochs import Scatter, project, scatters, variation_of
 from planner.epochs.steadiness import steadiness
 from planner.runs import EPOCHS, EpochPrior
@@ -91,6 +91,11 @@ def _with_priors(runs: Sequence[RunEpochs]) -> list[RunEpochs]:
     return [replace(r, prior=s.prior()) for r, s in zip(runs, beside(runs), strict=True)]
 
 
+def task_of(k: int) -> Text:
+    """Return the name of the task: how many epochs were seen."""
+    return Text("after {k} epochs", k=k)
+
+
 def _after(name: str, runs: Sequence[RunEpochs], k: int, watch: Watch) -> list[FigureRow]:
     longer = [run for run in runs if run.epoch_s.size > k]
     if not longer:
@@ -101,7 +106,7 @@ def _after(name: str, runs: Sequence[RunEpochs], k: int, watch: Watch) -> list[F
         curve=np.arange(len(longer)),
         answered=~np.array(refused),
     )
-    place = QUESTION, f"after {k} epochs", name
+    place = QUESTION, task_of(k), name
     methods = {name: partial(_all, method, longer, k) for name, method in METHODS.items()}
     return scored(place, predictions_of(methods, place, len(longer), watch), hidden)
 
@@ -213,4 +218,5 @@ def _team(task: str, entry: str) -> str:
     """Return the team of an entry: the benchmark's baselines are most of the long runs."""
     if task != "CIFAR10":
         return "DAWNBench ImageNet"
-    return f"DAWNBench CIFAR-10, {'baselines' if entry.startswith('dawn_') else 'others'}"
+    baseline = entry.startswith("dawn_")
+    return "DAWNBench CIFAR-10, baselines" if baseline else "DAWNBench CIFAR-10, others"

@@ -29,7 +29,7 @@ from backtest.questions.figure import (
 )
 from backtest.questions.methods import fit_perfect_speed_up
 from planner.convergence import ConvergenceCurve, fit_convergence
-from planner.core import Estimate, Floats
+from planner.core import Estimate, Floats, Text
 from planner.fits import product
 from planner.scaling import ScalingCurve, fit_scaling
 
@@ -55,7 +55,7 @@ class Choices:
     """
 
     workload: str
-    target: str
+    target: float
     devices: Floats
     batch: Floats
     time_s: Floats
@@ -63,11 +63,16 @@ class Choices:
     shown: MeasuredCurve
 
 
+def task_of(figure: str, target: float) -> Text:
+    """Return the name of the task: what is measured, and for which target."""
+    return Text("{figure}, target {target:g}", figure=figure, target=target)
+
+
 def regret_rows(read: Read, watch: Watch = unwatched) -> list[FigureRow]:
     """Return errors of the predicted times, and regrets, of every workload and method."""
     rows: list[FigureRow] = []
     for choices in (c for target in TARGETS for c in all_choices(read, target)):
-        place = QUESTION, f"time to target{choices.target}", choices.workload
+        place = QUESTION, task_of("time to target", choices.target), choices.workload
         methods = {OURS: partial(_ours, choices), NAIVE: partial(_naive, choices)}
         predictions = predictions_of(methods, place, choices.time_s.size, watch)
         hidden = HiddenPoints(
@@ -82,8 +87,8 @@ def regret_rows(read: Read, watch: Watch = unwatched) -> list[FigureRow]:
 
 def _regrets(choices: Choices, predictions: Mapping[str, Prediction]) -> list[FigureRow]:
     biggest = int(np.lexsort((choices.batch, choices.devices))[-1])
-    costs = {f"regret in time{choices.target}": np.ones(choices.devices.size),
-             f"regret in device-hours{choices.target}": choices.devices}  # fmt: skip
+    costs = {task_of("regret in time", choices.target): np.ones(choices.devices.size),
+             task_of("regret in device-hours", choices.target): choices.devices}  # fmt: skip
     rows = []
     for task, unit in costs.items():
         picks = {method: int(np.nanargmin(t.value * unit)) for method, t in predictions.items()}
@@ -196,7 +201,7 @@ def _choices(
     shown = next(ends_and_middle(samples.batch))[0]
     return Choices(
         workload=workload,
-        target=f", target {target:g}",
+        target=target,
         devices=devices[measured],
         batch=batch[measured],
         time_s=time_s[measured],

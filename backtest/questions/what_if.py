@@ -263,7 +263,12 @@ def _slowed(
     waits = facts(store, run).get("sync") != "asynchronous"
     yield Check(
         kind=KINDS[1] if waits else KINDS[2],
-        case=f"{devices} workers, batch {batch:g}, one stopped {100 * slow:g} %",
+        case=Text(
+            "{devices} workers, batch {batch:g}, one stopped {share:g} %",
+            devices=devices,
+            batch=batch,
+            share=100 * slow,
+        ),
         unit="s",
         predicted=row.measured_s[0] * _slowdown(row, slow, waits=waits),
         measured=run.step_time_s,
@@ -287,7 +292,9 @@ def _staleness(store: Store, even: DeviceSeries) -> Iterator[Check]:
         if row is not None and point.devices > 1 and "staleness_mean" in stated:
             yield Check(
                 kind=KINDS[3],
-                case=f"{point.devices} workers, batch {point.batch:g}",
+                case=Text(
+                    "{devices} workers, batch {batch:g}", devices=point.devices, batch=point.batch
+                ),
                 unit="updates",
                 predicted=with_slow_worker(row, SeriesQuestion()).free.staleness,
                 measured=float(stated["staleness_mean"]),
@@ -417,7 +424,7 @@ def _links(store: Store, timed: Iterable[_Timed]) -> Iterator[Check]:
         later_s = stated["link_latency_s"] - facts_free["link_latency_s"]
         yield Check(
             kind=KINDS[8],
-            case=f"{devices} workers, {rate / 1e6:,.0f} Mbit/s",
+            case=_at_rate(devices, rate),
             unit="s",
             predicted=ring_step_s(
                 _median_step_s(store, free),
@@ -449,11 +456,21 @@ def _waiting(timed: Iterable[_Timed]) -> Iterator[Check]:
                             slow=0.0, spread=sd_s / (alike_s or 1.0))  # fmt: skip
             yield Check(
                 kind=KINDS[9],
-                case=f"{devices} workers, waits of {mean} ± {1e3 * sd_s:g} ms",
+                case=Text(
+                    "{devices} workers, waits of {mean} ± {sd_ms:g} ms",
+                    devices=devices,
+                    mean=mean,
+                    sd_ms=1e3 * sd_s,
+                ),
                 unit="s",
                 predicted=synchronous_step_s(alike),
                 measured=step_s,
             )
+
+
+def _at_rate(devices: int, rate: float) -> Text:
+    mbit = rate / 1e6
+    return Text("{devices} workers, {mbit:,.0f} Mbit/s", devices=devices, mbit=mbit)
 
 
 def _served(store: Store, timed: Iterable[_Timed]) -> Iterator[Check]:
@@ -472,7 +489,7 @@ def _served(store: Store, timed: Iterable[_Timed]) -> Iterator[Check]:
             made = asynchronous(alike, server_limit(size, 1, 2.0 * bytes_per_s))
             yield Check(
                 kind=KINDS[10],
-                case=f"{devices} workers, {rate / 1e6:,.0f} Mbit/s",
+                case=_at_rate(devices, rate),
                 unit="updates/s",
                 predicted=made.updates_per_s,
                 measured=_updates(store, run),
@@ -504,7 +521,7 @@ def _stale(store: Store) -> Iterator[Check]:
                 cost = update_ratio(batch, float(curve.critical_batch_size.value), age)
                 yield Check(
                     kind=KINDS[11],
-                    case=f"batch {batch:g}, gradients {age} old",
+                    case=Text("batch {batch:g}, gradients {age} old", batch=batch, age=age),
                     unit="updates",
                     predicted=base[batch] * cost,
                     measured=steps,
@@ -539,7 +556,12 @@ def _pipelines(store: Store, workload: str) -> Iterator[Check]:
             if m > 1 and 1 in steps:
                 yield Check(
                     kind=KINDS[4] if WAITING.search(name) else KINDS[12],
-                    case=f"{stages} stages, batch {batch}, {m} micro-batches",
+                    case=Text(
+                        "{stages} stages, batch {batch}, {micro_batches} micro-batches",
+                        stages=stages,
+                        batch=batch,
+                        micro_batches=m,
+                    ),
                     unit="s",
                     predicted=median(steps[1]) * (m + stages - 1) / (m * stages),
                     measured=median(steps[m]),
@@ -559,7 +581,9 @@ def _divided(store: Store, timed: Iterable[_Timed]) -> Iterator[Check]:
         job, layers, activations = jobs.setdefault(
             model, _transformer(columns, stated["vocabulary"])
         )
-        case = f"{model}, batch {batch:g}, {devices} devices"
+        case = Text(
+            "{model}, batch {batch:g}, {devices} devices", model=model, batch=batch, devices=devices
+        )
         sent = stated["step_sent_bytes"]
         if columns["strategy"] != "tensor":
             yield _bytes(KINDS[14], case, data_bytes(job, Cut(tensor=1, pipeline=1, data=devices)),
@@ -575,7 +599,7 @@ def _divided(store: Store, timed: Iterable[_Timed]) -> Iterator[Check]:
         if many > few:
             (job, _, activations), sample = jobs[model], (most - least) / (many - few)
             state = sum(state_on_device(job, Cut(tensor=devices, pipeline=1, data=1)))
-            case = f"{model}, {devices} devices"
+            case = Text("{model}, {devices} devices", model=model, devices=devices)
             yield _bytes(KINDS[16], case, state, least - few * sample)
             yield _bytes(KINDS[17], case, activations / devices, sample)
 

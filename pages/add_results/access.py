@@ -14,7 +14,9 @@ from pages.add_results import sets
 from pages.common import narrow, widgets
 from pages.common.link import as_text
 from pages.visitor.permission import Action, allow, permission
+from planner.answers.parameters import ADD_RESULTS, SHARE_DAYS
 from planner.core import Text, csv_text
+from planner.core.parameters import bounds
 from planner.core.slugs import UNOFFICIAL
 from planner.report import public_url
 from planner.store import Store
@@ -153,10 +155,13 @@ def _links(shared: Store) -> None:
             placeholder="–",
             width=320,
         )
-        days = st.number_input("Days (0: no end)", 0, 3650, 14, key=f"{_KEY}.days", width=160)
+        days = ADD_RESULTS["days"]
+        until = st.number_input(
+            "Days (0: no end)", *bounds(days), SHARE_DAYS, key=f"{_KEY}.days", width=160
+        )
         st.button(
             "Make a link", key=f"{_KEY}.make", icon=":material/add_link:", disabled=slug is None,
-            on_click=lambda: _share(shared, str(slug), float(days)),
+            on_click=lambda: _share(shared, str(slug), float(until)),
         )  # fmt: skip
     usable = [s.id for s in links if s.usable(now_s)]
     with st.container(horizontal=True, vertical_alignment="bottom"):

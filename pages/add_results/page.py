@@ -91,7 +91,9 @@ def _problems(preview: Preview) -> None:
     with st.container(border=True):
         widgets.heading(
             plural(
-                count, "{count:,} problem: nothing is taken", "{count:,} problems: nothing is taken"
+                count,
+                "{count:,} problem: nothing is imported",
+                "{count:,} problems: nothing is imported",
             )
         )
         st.caption("Correct the file or the fields above. All problems are listed.")

@@ -12,6 +12,7 @@ from pages.common import narrow, widgets
 from pages.common.addresses import ADDRESSES
 from pages.common.link import as_text, page_link, plain
 from pages.visitor.permission import Action, allow, permission
+from planner.answers.parameters import ADD_RESULTS
 from planner.core import Text
 from planner.store import Store
 from planner.store.sealed.result_set import ResultSet, restore, withdraw
@@ -19,7 +20,6 @@ from planner.store.sealed.result_set import ResultSet, restore, withdraw
 _SAID: Final = "add-results-said"
 """Session key of what the last action did: text, whether it failed, the set that it is about."""
 _REASON: Final = "add_results.reason"
-MOST_REASON: Final = 200
 
 
 def say(text: str, *, wrong: bool = False, opens: str = "") -> None:
@@ -78,7 +78,7 @@ def draw(shared: Store, own: Path) -> None:
             st.button("Restore", key="add_results.restore", icon=":material/undo:",
                       on_click=lambda: _restore(own, chosen))  # fmt: skip
             return
-        st.text_input("Reason", key=_REASON, max_chars=MOST_REASON)
+        st.text_input("Reason", key=_REASON, max_chars=ADD_RESULTS["reason"].longest)
         st.button("Withdraw", key="add_results.withdraw", icon=":material/visibility_off:",
                   on_click=lambda: _withdraw(own, chosen))  # fmt: skip
 

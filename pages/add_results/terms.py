@@ -13,6 +13,7 @@ from pages.common.kept import store
 from pages.common.link import as_text, plain
 from pages.visitor import identity
 from pages.visitor.permission import Action, allow, refused
+from planner.answers.parameters import ADD_RESULTS
 from planner.core import Text, message_of, paragraph, plural
 from planner.core.slugs import folder_slug
 from planner.importers import Preview, SourceError, commit
@@ -22,8 +23,6 @@ from planner.store.disk.access import ACCESS
 from planner.store.visibility import access_of
 
 _NEW: Final = ""
-MOST_NAME: Final = 60
-MOST_TEXT: Final = 300
 
 
 def draw(shared: Store, added: AddedFiles) -> TargetSet:
@@ -37,11 +36,13 @@ def draw(shared: Store, added: AddedFiles) -> TargetSet:
     )  # fmt: skip
     with st.grid(2, min_column_width=280):
         name = "" if chosen else st.text_input(
-            "Name of the set", key=key("name"), max_chars=MOST_NAME
+            "Name of the set", key=key("name"), max_chars=ADD_RESULTS["name"].longest
         )  # fmt: skip
-        licence = st.text_input("Licence", key=key("licence"), max_chars=MOST_TEXT)
-        citation = st.text_input("Citation", key=key("citation"), max_chars=MOST_TEXT)
-        address = st.text_input("Address of the source", key=key("url"), max_chars=MOST_TEXT)
+        licence, citation, address = (
+            st.text_input(label, key=key(name), max_chars=ADD_RESULTS[name].longest)
+            for name, label in (("licence", "Licence"), ("citation", "Citation"),
+                                ("url", "Address of the source"))
+        )  # fmt: skip
     about = {
         "title": plain(name),
         "basis": added.source.basis,

@@ -247,8 +247,8 @@ def _waiting(link: Link, of: PlanReply) -> None:
                    "Distribution of the waiting time of each job, with the longest wait",
                    lambda answer, _, theme: plan.waiting(answer, theme))  # fmt: skip
             st.caption(
-                "Curves: runs that wait. Blue: median wait. Orange: longest wait of a median run "
-                "that still ends in time."
+                "Waiting times. Blue: median. Orange: longest wait after which a run of "
+                "median time still ends in time."
             )
 
 

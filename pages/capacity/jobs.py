@@ -146,7 +146,7 @@ def _table_problems() -> None:
     """Draw all problems of the table that was pasted or loaded last."""
     problems: tuple[RowProblem, ...] = st.session_state.get(_PROBLEMS, ())
     if problems:
-        st.warning("The table was not taken. Correct these cells:")
+        st.warning("The table was not imported. Correct these cells:")
         narrow.table(
             [{"Row": p.row or None, "Column": p.column, "Rule": p.rule, "Fix": p.fix}
              for p in problems],

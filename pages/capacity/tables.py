@@ -142,7 +142,7 @@ def line_cards(of: CostLines, display: Display) -> list[Card]:
             ),
         )
         for line, row in zip(of.lines, tables.line_rows(of, display), strict=True)
-        for resale in (f"{_text(row, f'Resale value ({money})')} {money}",)
+        for resale in (f"{_text(row, Text('Resale value ({money})', money=money))} {money}",)
     ]  # fmt: skip
 
 

@@ -27,16 +27,11 @@ from planner.core import (
     not_found,
     number_text,
     parsed,
-    slug,
     text_of,
     value_of,
     with_current_names,
 )
-from planner.core.slugs import slugs
 from planner.report import public_url, with_base
-
-__all__ = ["Link", "Options", "Parameters", "as_text", "page_link", "plain", "slug", "slugs"]
-
 
 Parameters = dict[str, list[str]]
 MOST: Final = 60
@@ -607,7 +602,7 @@ class Link:
             first = as_text(values[0][:80])
             self.problems.append(
                 Text(
-                    "{name}: given {values} times; “{first}” counts.",
+                    "{name}: given {values} times; “{first}” is used.",
                     name=name,
                     values=len(values),
                     first=first,

@@ -6,8 +6,10 @@ from typing import Final, Literal
 import streamlit as st
 
 from pages.common import kept
-from pages.common.link import Link, slug, slugs
+from pages.common.link import Link
 from planner.answers import facet_names
+from planner.core import slug
+from planner.core.slugs import slugs
 from planner.store import Store
 from planner.suspects import ANY, NAMES, NONE, Flag
 

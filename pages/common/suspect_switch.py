@@ -8,8 +8,9 @@ import streamlit as st
 
 from pages.common import kept, widgets
 from pages.common.kept import ROOT
-from pages.common.link import Link, Parameters, as_text, page_link, slugs
-from planner.core import Text, plural, sentence_case
+from pages.common.link import Link, Parameters, as_text, page_link
+from planner.core import Text, paragraph, plural, sentence_case
+from planner.core.slugs import slugs
 from planner.runs import Run
 from planner.store import Store
 from planner.suspects import LEFT_OUT
@@ -64,8 +65,8 @@ def _evidence(shared: Store, suspect: list[Run]) -> None:
     suspects = kept.suspects(shared)
     st.caption(as_text(_counted(shared, suspect)))
     may = sum(run.run_id in suspects.left_out for run in suspect)
-    with st.expander("Why, and which the switch leaves out", icon=":material/flag:"):
-        st.caption(as_text(f"{_switched(may, len(suspect))}{STAY}"))
+    with st.expander("Why suspect, and what the switch does", icon=":material/flag:"):
+        st.caption(as_text(paragraph(_switched(may, len(suspect)), STAY)))
         if len(suspect) <= MOST_SHOWN:
             for flag in (f for run in suspect for f in suspects.flags[run.run_id]):
                 st.caption(widgets.answer_text(f"{sentence_case(flag.name)}: {flag.evidence}"))
@@ -87,10 +88,10 @@ def _switched(may: int, suspect: int) -> str:
     """Return which runs the switch leaves out, and for which flags."""
     if not may:
         return ""
-    whom = ("it" if may == 1 else "them") if may == suspect else Text("{may:,} of them", may=may)
     return Text(
-        "The switch leaves {whom} out; flags that count: {left_out}. ",
-        whom=whom,
+        "Left out by the switch: {may:,} of {suspect:,}, by these flags: {left_out}.",
+        may=may,
+        suspect=suspect,
         left_out=", ".join(LEFT_OUT),
     )
 

@@ -9,10 +9,9 @@ from typing import Final
 import streamlit as st
 
 from pages.common import handout, kept, widgets
-from pages.common.link import Link, as_text, slugs
-from pages.compare import charts, currency, described, saved, state, table, tiles
-from pages.compare import described as compare_described
-from pages.compare.inputs import in_words
+from pages.common.link import Link, as_text
+from pages.compare import charts, described, saved, state, table, tiles
+from pages.compare.inputs import in_words, shown_otherwise
 from pages.compare.state import CompareReply
 from planner.answers.comparison import DESCRIBED, after
 from planner.compare import (
@@ -27,9 +26,11 @@ from planner.compare import (
     sentences,
     session_note,
 )
-from planner.compare.evaluation import Comparison, Row
+from planner.compare.comparison import Comparison, Row
 from planner.compare.undecided import undecided
 from planner.core import Estimate, Refusal, Text, csv_text, paragraph, plain, plural
+from planner.core.slugs import slugs
+from planner.cost import SOURCE, reference_rates
 from planner.epochs import INFERENCE
 from planner.report import compare_page
 from planner.store import Store
@@ -99,8 +100,38 @@ def draw(
             draw_report(link, reply, comparison, begins)
             saved.offer(link, reply)
             described.draw_efficiency(link, shared, comparison)
-            currency.draw(link)
+            draw_currency(link)
     return first
+
+
+_OFFERED: Final = ("USD", "EUR", "GBP", "JPY", "CHF")
+"""The others are under the assumptions."""
+_KEY: Final = "compare.money"
+
+
+def draw_currency(link: Link) -> None:
+    """Draw the switch of the currency; its rates are those of the bank, with their date."""
+    reference = reference_rates()
+    now = str(link.held("currency") or "USD").strip().upper()
+    if st.session_state.get(_KEY) != now:
+        st.session_state[_KEY] = now
+    rate = reference.per_usd.get(now)
+    used = Text("1 USD = {rate:g} {currency}.", rate=rate, currency=now) if rate else ""
+    rates = Text("Rates of the {source} of {as_of}.", source=SOURCE, as_of=reference.as_of)
+    st.segmented_control(
+        "Currency", list(dict.fromkeys([*_OFFERED, now])), key=_KEY, required=True,
+        label_visibility="collapsed", width="content", on_change=lambda: _change(link),
+        help=paragraph(rates, used if now != "USD" else "",
+                       "Others: under “What is assumed”."),
+    )  # fmt: skip
+
+
+def _change(link: Link) -> None:
+    """Show all amounts in the chosen currency, at the bank's rate."""
+    link.put("currency", str(st.session_state[_KEY]))
+    link.put("rate", None)  # the rate is that of the previous currency
+    link.put("rate_as_of", None)
+    shown_otherwise(link)
 
 
 def details(reply: CompareReply, comparison: Comparison, begins: datetime) -> None:
@@ -335,8 +366,8 @@ _NAMED: Final = (
 
 def nothing(link: Link, shared: Store, chosen: list[str] | None) -> None:
     """Draw why there is no answer, and one way to get one."""
-    described = st.session_state.get(link.key("workload")) == DESCRIBED
-    incomplete = described and state.facts(shared, link.parameters())[0] is None
+    by_words = st.session_state.get(link.key("workload")) == DESCRIBED
+    incomplete = by_words and state.facts(shared, link.parameters())[0] is None
     if chosen == []:
         widgets.nothing(
             "No option is chosen.",
@@ -351,15 +382,15 @@ def nothing(link: Link, shared: Store, chosen: list[str] | None) -> None:
             heading, caption = _NAMED if is_named else _UNNAMED
             widgets.heading(heading)
             st.caption(caption)
-            for problem in compare_described.problems(link):
+            for problem in described.problems(link):
                 st.warning(as_text(problem), icon=":material/help:")
             with widgets.actions():
-                for number, name in enumerate(compare_described.EXAMPLES):
+                for number, name in enumerate(described.EXAMPLES):
                     st.button(
                         Text("Fill in an example: {name}", name=name),
                         key=f"compare.example{number or ''}",
                         icon=":material/edit:",
-                        on_click=compare_described.fill_in,
+                        on_click=described.fill_in,
                         args=(link, name),
                     )
             if not kept.workloads(shared):

@@ -10,7 +10,7 @@ from pages.compare import state
 from pages.compare.state import CompareReply
 from planner import figures
 from planner.compare import Influences, RentOrBuy, tornado
-from planner.compare.evaluation import Comparison
+from planner.compare.comparison import Comparison
 from planner.compare.rent_or_buy import rent_or_buy
 from planner.report import comparison_charts as charts
 

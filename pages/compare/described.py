@@ -12,13 +12,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from pages.common import hardware, kept, widgets
-from pages.common.link import (
-    Link,
-    Parameters,
-    as_text,
-    page_link,
-    slugs,
-)
+from pages.common.link import Link, Parameters, as_text, page_link
 from planner.answers import mfu_shares
 from planner.answers.comparison import (
     DESCRIPTION,
@@ -29,9 +23,10 @@ from planner.answers.comparison import (
     network_values,
 )
 from planner.catalog import Accelerator, accelerator_named
-from planner.compare.evaluation import Comparison
+from planner.compare.comparison import Comparison
 from planner.core import Refusal, Text, number_of, number_text, percent, sentence_case, several
 from planner.core.parameters import limits
+from planner.core.slugs import slugs
 from planner.job import efficiency_with_step, question_of, usual_batch
 from planner.mfu import benchmark_factor, generation_name, generation_of, quantiles
 from planner.networks import FAMILIES, TRAININGS, Network, network_named, networks, operations_of

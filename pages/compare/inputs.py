@@ -16,7 +16,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from pages.common import hardware, kept, money, widgets, workload_choice
-from pages.common.link import Link, as_text, slugs
+from pages.common.link import Link, as_text
 from pages.compare import described, state
 from planner.answers.comparison import (
     BY_NAME,
@@ -35,6 +35,7 @@ from planner.compare import ASSUMPTION_TEXTS, Assumptions
 from planner.convergence import target_text
 from planner.core import HOUR_S, Text, joined, looked_up, parsed, sentence_case
 from planner.core.parameters import bounds, limits
+from planner.core.slugs import slugs
 from planner.cost import Display, shown
 from planner.epochs import SAMPLES_PER_EPOCH
 from planner.job import Order
@@ -108,8 +109,8 @@ def draw_deadline(link: Link, begins: datetime) -> None:
 
 def _label(link: Link, by: datetime | None, begins: datetime) -> str:
     if by is not None:
-        passed = "" if by > begins else " (has passed)"
-        return f"By {in_words(by, begins, year=_another_year(by, begins))}{passed}"
+        when = in_words(by, begins, year=_another_year(by, begins))
+        return f"By {when}" if by > begins else Text("By {when} (has passed)", when=when)
     hours, _ = parsed(BY_NAME["deadline"], str(st.session_state.get(link.key("deadline")) or ""))
     return f"By {_then(hours, begins)}" if hours else "Finish by a date"
 

@@ -8,6 +8,7 @@ from pages.common import widgets
 from pages.common.link import Link
 from pages.compare import charts, state
 from pages.compare.state import CompareReply
+from planner.answers.parameters import UTILISATION
 from planner.compare import (
     ASSUMPTION_TEXTS,
     RentOrBuy,
@@ -16,12 +17,12 @@ from planner.compare import (
     runs_at,
     utilisation_at,
 )
-from planner.compare.evaluation import Comparison, Row
+from planner.compare.comparison import Comparison, Row
 from planner.core import Text
+from planner.core.parameters import limits
 
 _USE: Final = "compare.owning.use"
 _YEARS: Final = "compare.owning.years"
-_MOST_USE: Final = 100.0
 
 
 def draw(link: Link, reply: CompareReply, comparison: Comparison) -> None:
@@ -36,7 +37,7 @@ def draw(link: Link, reply: CompareReply, comparison: Comparison) -> None:
             _years(link)
         said = state.drawn(reply, "ownership", "", lambda: _sentences(pair, reply))
         if not said:
-            st.caption("The total is unknown, because a cost is.")
+            st.caption("The total is unknown: one of its costs is missing.")
             return
         first, second, third = said
         st.markdown(f"{widgets.answer_text(first)}  \n{widgets.answer_text(second)}")
@@ -61,27 +62,27 @@ def _use(link: Link, reply: CompareReply, pair: RentOrBuy) -> None:
     now = 100.0 * state.drawn(reply, "use", runs, lambda: utilisation_at(pair.buy, runs))
     held = st.session_state.get(_USE)
     if held is None or abs(held - now) > 0.005 * max(now, 1.0):
-        st.session_state[_USE] = min(float(f"{now:.2g}"), _MOST_USE)
+        st.session_state[_USE] = min(float(f"{now:.2g}"), limits(UTILISATION)[1])
     st.number_input(
-        "Utilisation (%)", 0.0, _MOST_USE, step=5.0, format="%g", key=_USE, width=180,
+        "Utilisation (%)", *limits(UTILISATION), step=5.0, format="%g", key=_USE, width=180,
         help="Share of the time that the bought machine works. It sets the runs a month.",
         on_change=lambda: _used(link, pair.buy),
     )  # fmt: skip
 
 
 def _used(link: Link, machine: Row) -> None:
-    limits = ASSUMPTION_TEXTS["runs_per_month"]
+    allowed = ASSUMPTION_TEXTS["runs_per_month"]
     runs = runs_at(machine, float(st.session_state[_USE] or 0.0) / 100.0)
-    link.put("runs_per_month", float(f"{min(max(runs, limits.least), limits.most):.6g}"))
+    link.put("runs_per_month", float(f"{min(max(runs, allowed.least), allowed.most):.6g}"))
 
 
 def _years(link: Link) -> None:
     """Draw the years of use: the life of a bought machine."""
-    limits, now = ASSUMPTION_TEXTS["life_years"], float(link.held("life_years"))
+    allowed, now = ASSUMPTION_TEXTS["life_years"], float(link.held("life_years"))
     if st.session_state.get(_YEARS) != now:
         st.session_state[_YEARS] = now
     st.number_input(
-        "Years", limits.least, limits.most, step=1.0, format="%g", key=_YEARS, width=140,
+        "Years", allowed.least, allowed.most, step=1.0, format="%g", key=_YEARS, width=140,
         help="Years of use. The machine is then sold for its residual value.",
         on_change=lambda: link.put("life_years", st.session_state[_YEARS]),
     )  # fmt: skip

@@ -11,7 +11,6 @@ from pages.compare import (
     answer,
     catalog,
     charts,
-    currency,
     inputs,
     options,
     owning,
@@ -22,7 +21,7 @@ from pages.compare import (
 )
 from pages.compare.state import CompareReply
 from planner.answers.comparison import asks, compare_parameters, misfits, with_job
-from planner.compare.evaluation import Comparison
+from planner.compare.comparison import Comparison
 from planner.store import Store
 
 
@@ -111,7 +110,7 @@ def _empty(link: Link, shared: Store, reply: CompareReply | None, chosen: list[s
     link.warn()
     if reply is not None:
         widgets.problems(reply.problems)
-    currency.draw(link)
+    answer.draw_currency(link)
     if reply is not None and reply.wrong_step:
         answer.wrong_step(link)
         return

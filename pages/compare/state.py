@@ -10,7 +10,7 @@ from datetime import UTC, date, datetime
 from typing import Final, TypeVar
 
 from pages.common import hardware, kept
-from pages.common.link import Parameters, slugs
+from pages.common.link import Parameters
 from planner.answers import compare_facts, question
 from planner.answers.comparison import (
     Answered,
@@ -24,6 +24,7 @@ from planner.answers.comparison import (
     compare_parameters,
 )
 from planner.core import ParameterProblem
+from planner.core.slugs import slugs
 from planner.cost import Display
 from planner.store import Store
 from planner.store.kept import Kept

@@ -19,7 +19,7 @@ from planner.compare import (
     probability_titles,
     times_better,
 )
-from planner.compare.evaluation import Comparison, Row
+from planner.compare.comparison import Comparison, Row
 from planner.core import (
     COST,
     SPEED,

@@ -13,7 +13,7 @@ from planner.compare import (
     pays_up_front,
     short_answer,
 )
-from planner.compare.evaluation import Comparison, Row
+from planner.compare.comparison import Comparison, Row
 from planner.core import plain, sentence_case
 from planner.cost import amount_text, shown
 from planner.report import comparison_charts

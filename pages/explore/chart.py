@@ -18,7 +18,7 @@ from pages.explore import doors, fields, state
 from planner import figures
 from planner.answers import explored, plain
 from planner.answers.parameters import MOST_CORNERS
-from planner.core import Estimate, Refusal, Text, csv_text, rounded, several, with_range
+from planner.core import Estimate, Refusal, Text, csv_text, paragraph, rounded, several, with_range
 from planner.core import plain as plain_number
 from planner.explore import (
     CATEGORIES,
@@ -260,7 +260,7 @@ def _marked(link: Link, runs: pa.Table, points: Points) -> None:
         if len(selection.points) == 1:
             _open(runs, points, selection.points[0])
         return
-    link.put("brush", ",".join(_digits(c) for c in _corners(area)))
+    link.put("brush", ",".join(f"{c:.6g}" for c in _corners(area)))
     link.put("brush_in", _panel(points, str(area.get("xref", "x"))))
     link.put("hidden", _hidden(link, points, selection.points))
 
@@ -289,10 +289,6 @@ def _corners(area: Mapping[str, Any]) -> list[float]:
         return [min(xs), min(ys), max(xs), max(ys)]
     every = max(1, -(-len(xs) // MOST_CORNERS))
     return [c for corner in zip(xs[::every], ys[::every], strict=True) for c in corner]
-
-
-def _digits(value: float) -> str:
-    return f"{value:.6g}"
 
 
 def _panel(points: Points, axis: str) -> str:
@@ -361,20 +357,10 @@ def _table(link: Link, answer: state.Reply, points: Points, drawn: Listed) -> No
     with st.container(
         horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"
     ):
-        cut = (
-            Text("The first {most_listed:,} are listed. ", most_listed=MOST_LISTED)
-            if rows.size > MOST_LISTED
-            else ""
-        )
+        cut = Text("The first {most_listed:,} are listed.", most_listed=MOST_LISTED)
+        tick = Text("Tick {least} to {most} runs to see them side by side.", least=LEAST, most=MOST)
         with narrow.wide("explore-tick"):
-            st.caption(
-                Text(
-                    "{cut}Tick {least} to {most} runs to see them side by side.",
-                    cut=cut,
-                    least=LEAST,
-                    most=MOST,
-                )
-            )
+            st.caption(paragraph(cut if rows.size > MOST_LISTED else "", tick))
         with st.container(horizontal=True, width="content"):
             _side_by_side(link, runs, listed)
             widgets.download(

@@ -12,11 +12,11 @@ import streamlit as st
 
 from pages.common import hardware, kept
 from pages.common.kept import ROOT
-from pages.common.link import Link, Parameters, page_link, slug, slugs
+from pages.common.link import Link, Parameters, page_link
 from planner.answers.parameters import MOST_RUNS_SHOWN
 from planner.catalog import Accelerator, accelerator_named
-from planner.core import Text, paragraph
-from planner.core.slugs import own_slug
+from planner.core import Text, paragraph, slug
+from planner.core.slugs import own_slug, slugs
 from planner.epochs import MOST_CHOSEN, MOST_LINES, SAMPLES_PER_EPOCH, offered
 from planner.explore import lowest_offer
 from planner.store import Store

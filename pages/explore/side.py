@@ -10,11 +10,12 @@ import pyarrow as pa
 import streamlit as st
 
 from pages.common import kept, narrow, widgets
-from pages.common.link import Link, as_text, slugs
+from pages.common.link import Link, as_text
 from pages.explore import state
 from planner import figures
 from planner.answers import facet_names
 from planner.core import Record, Text, csv_text
+from planner.core.slugs import slugs
 from planner.explore import CATEGORIES, LEAST, MOST, RUN, Fact, text_of_cell, titled
 from planner.figures import RunLine
 from planner.store import Store, queries

@@ -8,23 +8,21 @@ from typing import Final
 import streamlit as st
 
 from pages.common import kept, widgets, workload_choice
-from pages.common.link import Link, slugs
+from pages.common.link import Link
 from planner.answers.parameters import HOW_LONG
 from planner.core.parameters import bounds
+from planner.core.slugs import slugs
 from planner.epochs import (
     MOST_CHOSEN,
-    MOST_LINES,
     QUICK,
     SAMPLES_PER_EPOCH,
     EpochSize,
     Option,
-    usual_options,
     with_epochs,
 )
 from planner.store import Store
 
 _EPOCHS: Final = next(p for p in HOW_LONG if p.name == "epochs")
-__all__ = ["MOST_CHOSEN", "MOST_LINES", "ChosenOptions", "draw", "usual_options"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,17 +6,17 @@ import streamlit as st
 
 from pages.common.link import Link
 from pages.measure.measuring import StartLimits
-from planner.core import Parameter, Text
+from planner.answers.parameters import MEASURE
+from planner.core import Text, sentence_case
+from planner.core import parameters as core
 
-_NAMES: Final = ("max_hours", "max_cost", "price_per_hour", "watts")
-_MOST: Final = 1e6
-_LEAST: Final = 1e-3
+_NAMES: Final = tuple(p.name for p in MEASURE)
 
 
 def declare(link: Link) -> None:
     """Read the limits of the link."""
-    for name in _NAMES:
-        link.decimal(Parameter(name=name, words="", kind="number", least=_LEAST, most=_MOST))
+    for parameter in MEASURE:
+        link.decimal(parameter)
 
 
 def hold(link: Link) -> None:
@@ -39,20 +39,15 @@ def watts(link: Link) -> float | None:
 def draw(link: Link, currency: str) -> None:
     """Draw the fields."""
     labels = {
-        "max_hours": ("Stop after (h)", "Measuring stops then. Finished runs are kept."),
-        "max_cost": (
-            Text("Stop at cost ({currency})", currency=currency),
-            "Needs a price. Finished runs are kept.",
-        ),
-        "price_per_hour": (
-            Text("Machine price ({currency}/h)", currency=currency),
-            "Price of this machine, if rented.",
-        ),
-        "watts": ("Machine power (W)", "Under load, for the energy where no meter is read."),
+        "max_hours": "Stop after (h)",
+        "max_cost": Text("Stop at cost ({currency})", currency=currency),
+        "price_per_hour": Text("Machine price ({currency}/h)", currency=currency),
+        "watts": "Machine power (W)",
     }
     with st.grid(4, min_column_width=150):
-        for name, (label, words) in labels.items():
+        for parameter in MEASURE:
             st.number_input(
-                label, min_value=_LEAST, max_value=_MOST, value=None, key=link.key(name),
-                help=words, placeholder="none", step=1.0, format="%.10g",
+                labels[parameter.name], *core.limits(parameter), value=None,
+                key=link.key(parameter.name), help=sentence_case(parameter.words),
+                placeholder="none", step=1.0, format="%.10g",
             )  # fmt: skip

@@ -11,7 +11,6 @@ from pages.common.link import Link
 from pages.measure import limits, measuring, plan_card, sweep_card
 from pages.measure.measuring import FOLLOW_S, NotDoneError, is_active
 from pages.visitor.permission import Action, Permission, permission
-from planner.core import Text
 from planner.store.disk.sweeps import TICKET, Condition, SweepStatus
 
 Sweep = tuple[SweepStatus, Condition]
@@ -116,8 +115,11 @@ def _earlier(link: Link, sweeps: list[Sweep], may: Permission) -> None:
         if not ended:
             st.caption("None yet. Finished sweeps are listed here.")
             return
-        further = ", to resume, repeat or remove it" if may.allowed else ""
-        st.caption(Text("Choose a row to see its result{further}.", further=further))
+        st.caption(
+            "Choose a row to see its result, to resume, repeat or remove it."
+            if may.allowed
+            else "Choose a row to see its result."
+        )
         _table(link, ended, allowed=may.allowed)
 
 

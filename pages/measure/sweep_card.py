@@ -10,10 +10,11 @@ from streamlit.delta_generator import DeltaGenerator
 from pages.common import kept, narrow, widgets
 from pages.common.curve_lines import lines
 from pages.common.kept import ROOT, store
-from pages.common.link import Link, as_text, page_link, slugs
+from pages.common.link import Link, as_text, page_link
 from pages.measure import limits, measuring
 from planner import figures
-from planner.core import Text, in_words, joined, several
+from planner.core import Text, in_words, joined, paragraph, several
+from planner.core.slugs import slugs
 from planner.store import Store, queries
 from planner.store.disk import sweeps
 from planner.store.disk.sweeps import STORERS, Condition, SweepStatus
@@ -85,15 +86,9 @@ def explanation(status: SweepStatus, of: Condition) -> str:
         why = message or "No reason is recorded."
         return Text("{why}\n\nFinished runs are kept; Resume tries the others again.", why=why)
     if of == "stopped":
-        limit = Text(
-            "Stopped at its limit of {limit_reached}. ",
-            limit_reached=as_text(status.limit_reached or ""),
-        )
-        return Text(
-            "{limit}Finished runs are kept; {resumed}.",
-            limit=limit * bool(status.limit_reached),
-            resumed=_resumed(status),
-        )
+        limit = Text("Stopped at its limit of {limit}.", limit=as_text(status.limit_reached or ""))
+        kept = Text("Finished runs are kept; {resumed}.", resumed=_resumed(status))
+        return paragraph(limit if status.limit_reached else "", kept)
     if of == "finished" and measuring.is_repeatable(status):
         return "Repeat measures it again as a new set, which shows the scatter between sessions."
     return ""
@@ -116,9 +111,9 @@ def _stalled(status: SweepStatus) -> str:
         )
     return Text(
         "No report for {age}, though its process {pid} exists. The machine may be "
-        "short of memory, asleep or very busy: wait a minute. Else stop it; if that "
-        "fails, end the process with `kill -9 {pid}`, then resume. Finished runs "
-        "are kept.",
+        "short of memory, asleep or very busy: wait a minute. If that does not help, "
+        "stop it. If stopping fails, end the process with `kill -9 {pid}`, then resume. "
+        "Finished runs are kept.",
         age=age,
         pid=status.pid,
     )

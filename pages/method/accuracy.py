@@ -34,9 +34,10 @@ from backtest.published.targets import results
 from backtest.questions.figure import MEAN, REFUSED, UNREFUSED, FigureRow, columns_of
 from pages.common import narrow, widgets
 from pages.common.kept import ROOT
-from pages.common.link import Link, slugs
+from pages.common.link import Link
 from planner import figures
 from planner.core import Text, cell, csv_text, message_of, paragraph, sentence_case
+from planner.core.slugs import slugs
 from planner.figures.frame import Theme, slots
 
 LEAST: Final = 0.1
@@ -461,13 +462,12 @@ def _job(job: dict[str, Any]) -> dict[str, Any]:
         "Our estimate": cell(job["value"], 3),
         "Low": cell(job["low"], 3),
         "High": cell(job["high"], 3),
-        "Inside": "yes" if job["low"] is not None and _inside(job) else "no",
+        "Inside": "yes"
+        if job["low"] is not None
+        and bool(job["low"] <= job["published_device_hours"] <= job["high"])
+        else "no",
         "Source": f"https://{job['place'].split(' ')[0]}",
     }
-
-
-def _inside(job: dict[str, Any]) -> bool:
-    return bool(job["low"] <= job["published_device_hours"] <= job["high"])
 
 
 def _tasks(tasks: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:

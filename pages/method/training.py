@@ -38,8 +38,7 @@ from planner.fits import corrected, lines
 from planner.runs import CheckedRun, later_epochs
 from planner.suspects import UNLIKE, suspects
 from planner.suspects.neighbours import neighbours
-from planner.throughput import fit, size
-from planner.throughput import fit as throughput
+from planner.throughput import TOO_FAR, fit, size
 from planner.time_to_target import best_batch, minimum_time, time_to_target
 
 EPOCH_S: Final = 60.0
@@ -122,7 +121,7 @@ THROUGHPUT: Final = Formula(
         nu0=lines.NU0,
         growth=in_per_cent(lines.KAPPA),
         far=fit.FAR,
-        too_far=fit.TOO_FAR,
+        too_far=TOO_FAR,
     ),
     source="The law of article 000 (“ideal learning speed” and “cost time”); the interval is our "
     "own, checked by the back-test.",
@@ -311,7 +310,7 @@ STEPS: Final = Formula(
         "there is no curve, and beyond {too_far:g} times the largest batch no answer.",
         prior=in_per_cent(convergence.PRIOR.sd),
         most=in_per_cent(convergence.MAX_SCATTER),
-        too_far=throughput.TOO_FAR,
+        too_far=TOO_FAR,
     ),
     source="McCandlish et al. 2018, “An empirical model of large-batch training”; regimes of "
     "Shallue et al. 2019.",

@@ -10,14 +10,14 @@ import streamlit as st
 
 from pages.common import hardware, kept, narrow, widgets
 from pages.common.kept import store
-from pages.common.link import Link, as_text, slug
+from pages.common.link import Link, as_text
 from pages.common.run_filters import TITLES
 from pages.results import filters as run_filters
 from pages.results import one_run, table
 from pages.results.filters import Chosen
 from pages.visitor.permission import Action, permission
 from planner.answers.parameters import MOST_RUNS_SHOWN
-from planner.core import Text, csv_text
+from planner.core import Text, csv_text, slug
 from planner.store import Store, exchange, queries
 from planner.suspects import ANY
 

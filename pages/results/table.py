@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
@@ -94,7 +94,11 @@ class DrawnTable:
 def choose(link: Link) -> None:
     """Draw the popover that chooses the columns."""
     shown = link.choices("columns", list(TITLES), list(USUAL))
-    box = widgets.popover(_label(shown), "view_column", "results.columns_box")
+    box = widgets.popover(
+        "Columns" if {*shown} == {*USUAL} else f"Columns ({len(shown)})",
+        "view_column",
+        "results.columns_box",
+    )
     if not box.open:
         link.hold("columns")
         return
@@ -107,10 +111,6 @@ def choose(link: Link) -> None:
             "Back to the usual ones", key="results.columns_usual", icon=":material/undo:",
             on_click=lambda: link.put("columns", list(USUAL)),
         )  # fmt: skip
-
-
-def _label(shown: Sequence[str]) -> str:
-    return "Columns" if {*shown} == {*USUAL} else f"Columns ({len(shown)})"
 
 
 def draw(link: Link, table: pa.Table, key: Hashable) -> None:

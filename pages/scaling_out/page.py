@@ -235,8 +235,8 @@ def _profiled_shares(link: Link, record: ScalingOut, drawn: Drawn) -> None:
         link=link,
     )
     st.caption(
-        "Medians at the largest batch of each count. Communication counts beside no compute, and "
-        "input beside neither."
+        "Medians at the largest batch of each count. Communication counts only while nothing is "
+        "computed, and input only where there is neither."
     )
 
 

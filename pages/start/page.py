@@ -11,7 +11,7 @@ from pages.common.kept import store
 from pages.common.link import Link, Parameters, as_text, page_link
 from planner import figures
 from planner.answers import PRESETS, Preset, PresetAnswer, parameters, preset_answer
-from planner.core import Text, cut, several
+from planner.core import Text, cut, joined, several
 from planner.cost import amount_text
 from planner.store import Store
 from planner.store.queries import RecentSet
@@ -123,8 +123,7 @@ def _job(preset: Preset, answer: PresetAnswer) -> None:
     if answer.cost is not None:
         shown.append(figures.number_tile("Cost", answer.cost, "USD", write=amount_text))
     tiles.draw("", shown)
-    tied = " · too close to call" if answer.tied else ""
-    st.caption(as_text(f"{answer.option}{tied}"))
+    st.caption(as_text(joined(" · ", (answer.option, "too close to call" if answer.tied else ""))))
 
 
 def _results(shared: Store) -> None:

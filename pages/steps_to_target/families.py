@@ -5,10 +5,11 @@ from dataclasses import replace
 import streamlit as st
 
 from pages.common import kept, narrow, widgets
-from pages.common.link import Link, slugs
+from pages.common.link import Link
 from pages.common.widgets import File
 from pages.steps_to_target import lines, rows
 from planner.core import Text, csv_text
+from planner.core.slugs import slugs
 from planner.runs import TrialSet
 from planner.store import Store
 from planner.time_to_target import (

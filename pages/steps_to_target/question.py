@@ -9,7 +9,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from pages.common import hardware, kept, widgets, workload_choice
-from pages.common.link import Link, as_text, slugs
+from pages.common.link import Link, as_text
 from pages.steps_to_target import (
     families,
     reference_choice,
@@ -20,6 +20,7 @@ from pages.steps_to_target.lines import TargetView
 from pages.steps_to_target.step_times import StepTimeChoice, Subject
 from planner.convergence import target_text
 from planner.core import Record, Text, looked_up, several
+from planner.core.slugs import slugs
 from planner.job import StatedTime
 from planner.runs import Trials, TrialSet
 from planner.store import Store

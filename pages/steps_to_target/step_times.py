@@ -11,9 +11,10 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from pages.common import kept, widgets
-from pages.common.link import Link, slugs
+from pages.common.link import Link
 from planner.core import Parameter, Refusal, Text
 from planner.core.parameters import bounds
+from planner.core.slugs import slugs
 from planner.runs import Placement, Run
 from planner.scaling import Scaled, scaling_of
 from planner.store import Store

@@ -65,8 +65,9 @@ def _stated(view: TargetView) -> None:
     fastest = min(view.stated, key=lambda t: t.seconds[0])
     typical = max(view.stated, key=lambda t: (len(t.seconds), -t.hardware.count))
     runs = sum(len(t.seconds) for t in view.stated)
+    published = Estimate(value=fastest.seconds[0], low=np.nan, high=np.nan, basis="published")
     made = [
-        figures.time_tile("Fastest published run", _exact(fastest.seconds[0]),
+        figures.time_tile("Fastest published run", published,
                           note=f"on {stated_name(fastest)}"),
         figures.time_tile("Most runs: median", _spread(typical),
                           note=f"on {stated_name(typical)}", ends_are="fastest to slowest"),
@@ -77,10 +78,6 @@ def _stated(view: TargetView) -> None:
         badge=Text("{runs:,} published runs", runs=runs),
         tied=False,
     )
-
-
-def _exact(seconds: float) -> Estimate:
-    return Estimate(value=seconds, low=np.nan, high=np.nan, basis="published")
 
 
 def _spread(time: StatedTime) -> Estimate:

@@ -7,9 +7,10 @@ from typing import Final
 import streamlit as st
 
 from pages.common import kept, widgets, workload_choice
-from pages.common.link import Link, slugs
+from pages.common.link import Link
 from planner.core import Text, looked_up
 from planner.core.parameters import bounds
+from planner.core.slugs import slugs
 from planner.epochs import SAMPLES_PER_EPOCH
 from planner.runs import Run
 from planner.store import Store

@@ -118,12 +118,16 @@ def refused(action: Action, about: str) -> None:
         )  # fmt: skip
 
 
+ANOTHER_PAGE: Final = "The request comes from another web page. Open this server's own page."
+SWITCHED_OFF: Final = Text("The setting `{name}` switches it off.", name=SETTING)
+
+
 def by_role(
     action: Action, who: Person, environment: Mapping[str, str], headers: Mapping[str, str]
 ) -> Permission:
     """Return the permission by the role of a login."""
     if not is_own_page(headers):
-        return _no("The request comes from another web page. Open this server's own page.")
+        return _no(ANOTHER_PAGE)
     if not who.signed_in:
         return _no(who.why or "Sign in first.")
     if who.why:
@@ -137,7 +141,7 @@ def by_role(
             )
         )
     if action is Action.MEASURE and environment.get(SETTING, "").strip().lower() not in {"", "on"}:
-        return _no(Text("The setting `{name}` switches it off.", name=SETTING))
+        return _no(SWITCHED_OFF)
     return YES
 
 
@@ -149,13 +153,13 @@ def decide(
     `addresses` are those the server listens on; None where unknown.
     """
     if not is_own_page(headers):
-        return _no("The request comes from another web page. Open this server's own page.")
+        return _no(ANOTHER_PAGE)
     setting = environment.get(SETTING, "").strip().lower()
     if setting == "on":
         return YES
     if setting:
         if setting == "off":
-            return _no(Text("The setting `{name}` switches it off.", name=SETTING))
+            return _no(SWITCHED_OFF)
         return _no(
             Text(
                 "The setting `{name}` switches it off (it is neither `on` nor `off`).", name=SETTING

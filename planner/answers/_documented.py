@@ -101,9 +101,9 @@ RULES: Final = (
     Rule(when="steps to a target measured at one batch size", then="no curve; the point is shown",
         why="taking its samples for other batches was 34 to 76 % wrong (median by data set)",
         measure_next=Text(
-            "a batch at least {narrow:g} times larger or smaller", narrow=convergence.NARROW
+            "a batch at least {narrow:g} times larger or smaller", narrow=NARROW
         )),
-    Rule(when=Text("two batch sizes less than {narrow:g} times apart", narrow=convergence.NARROW),
+    Rule(when=Text("two batch sizes less than {narrow:g} times apart", narrow=NARROW),
         then="steps to a target are answered up to twice their range",
         why="two such batches missed the largest by 54 to 663 %",
         measure_next="the smallest and the largest batch that train, and one between"),
@@ -113,7 +113,7 @@ RULES: Final = (
         measure_next="a training near that batch"),
     Rule(when=Text(
             "a batch above {too_far:g} times the largest that reached the target",
-            too_far=convergence.TOO_FAR,
+            too_far=TOO_FAR,
         ),
         then="refused", why="no measurement covers that range",
         measure_next="a training near that batch"),

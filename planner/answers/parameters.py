@@ -148,6 +148,10 @@ JOB: Final = (
 )  # fmt: skip
 """Parameters of one job: the columns of a jobs file, and the parts of a text of `jobs`."""
 _FIRST_MONTH, _LAST_MONTH = PLAN_MONTHS
+UTILISATION: Final = Parameter(
+    name="utilisation", words="busy share of that machine; default: that of the fleet",
+    kind="number", unit="%", least=0.0, most=100.0,
+)  # fmt: skip
 CAPACITY: Final = (
     Parameter(name="jobs", words="jobs, each a text of its parameters: name=Fine-tune; "
               "network=llama-3-8b; total_tokens=100M; runs=120; within=4; the command also "
@@ -172,8 +176,7 @@ CAPACITY: Final = (
               "the fleet states none", kind="whole", default=8, least=0, most=MOST_MACHINES),
     Parameter(name="years", words="years of the cost lines of one machine", kind="number",
               unit="years", default=3.0, least=1.0, most=10.0),
-    Parameter(name="utilisation", words="busy share of that machine; default: that of the fleet",
-              kind="number", unit="%", least=0.0, most=100.0),
+    UTILISATION,
     Parameter(name="variation", words="standard deviation of the time of equal runs",
               kind="number", unit="%", default=100.0 * SESSION_SD, least=0.0, most=100.0),
     Parameter(name="seed", words="seed of the simulation", kind="whole", default=1, least=0,
@@ -267,5 +270,27 @@ SQL: Final = (
     Parameter(name="sql", words="one SELECT statement over the table runs", lines=True,
               longest=LONGEST),
 )  # fmt: skip
+MEASURE: Final = (
+    Parameter(name="max_hours", words="measuring stops then; finished runs are kept",
+              kind="number", unit="h", least=1e-3, most=1e6),
+    Parameter(name="max_cost", words="measuring stops at this cost; needs a price; finished runs "
+              "are kept", kind="number", least=1e-3, most=1e6),
+    Parameter(name="price_per_hour", words="price of this machine, if rented", kind="number",
+              least=1e-3, most=1e6),
+    Parameter(name="watts", words="power under load, for the energy where no meter is read",
+              kind="number", unit="W", least=1e-3, most=1e6),
+)  # fmt: skip
+"""Limits of a sweep on the page Measure; money is in the currency of the sweep."""
+SHARE_DAYS: Final = 14
+ADD_RESULTS: Final = {p.name: p for p in (
+    Parameter(name="name", words="name of a new set", longest=60),
+    Parameter(name="licence", words="licence of the numbers", longest=300),
+    Parameter(name="citation", words="citation", longest=300),
+    Parameter(name="url", words="address of the source", longest=300),
+    Parameter(name="reason", words="why a set is withdrawn", longest=200),
+    Parameter(name="days", words="days until a share link expires, 0 for no end", kind="whole",
+              default=SHARE_DAYS, least=0, most=3650),
+)}  # fmt: skip
+"""Fields of the page Add results."""
 FOR_THE_EYE: Final = frozenset({"factor", "kind", "only_differences", "scale", "tab", "tables"})
 """Parameters of the links that only change the view."""

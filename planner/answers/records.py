@@ -240,7 +240,7 @@ class Pattern(_Record, frozen=True, kw_only=True):
     name: str
 
 
-class Workload(_Record, frozen=True, kw_only=True):
+class WorkloadRow(_Record, frozen=True, kw_only=True):
     """A workload with its input patterns, by slug and name."""
 
     workload: str
@@ -253,7 +253,7 @@ class Index(_Record, frozen=True, kw_only=True):
     """What can be asked about."""
 
     openapi: str
-    workloads: tuple[Workload, ...]
+    workloads: tuple[WorkloadRow, ...]
 
 
 class Results(_Record, frozen=True, kw_only=True):

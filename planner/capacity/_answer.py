@@ -432,16 +432,13 @@ def _machines_words(act: str, hardware: str, n: int, *, first: bool) -> Text:
 
 
 def _late_words(share: float) -> str:
-    """Return '1.5 %' with two digits, '< 0.1 %', or 'none'."""
-    number = _late_number(share)
-    return number if share <= 0.0 else Text("{number} %", number=number)
+    """Return '1.5 %' with two digits, or '< 0.1 %'."""
+    return Text("{number} %", number=_late_number(share))
 
 
 def _late_number(share: float) -> str:
-    """Return a share without its unit: '1.5', '< 0.1', or 'none'."""
-    if share <= 0.0:
-        return Text("none")
-    return "< 0.1" if share < 0.001 else f"{float(f'{100.0 * share:.2g}'):g}"
+    """Return a share without its unit: '1.5', or '< 0.1'."""
+    return "< 0.1" if 0.0 < share < 0.001 else f"{float(f'{100.0 * share:.2g}'):g}"
 
 
 def _chips(course: Course, rent: Course | None) -> tuple[str, ...]:
@@ -510,7 +507,7 @@ def _tiles(result: _Result) -> tuple[CapacityTile, ...]:
         CapacityTile(
             title="Runs late",
             text=_late_number(result.late),
-            unit="%" if result.late else "",
+            unit="%",
             note=Text("{worst} % in a job's worst quarter", worst=plain(worst, 2)),
             value=100.0 * result.late,
             high=worst,

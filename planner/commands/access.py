@@ -25,7 +25,6 @@ from planner.store.disk.audit import (
     RESTRICTED,
     SHARED,
     UNSHARED,
-    AuditError,
     audit_folder,
     entries,
     record,
@@ -206,19 +205,6 @@ def _unshare(options: argparse.Namespace) -> int:
     SHARES.revoke(folder, options.id)
     sys.stdout.write(Text("{id} is revoked.", id=options.id) + "\n")
     return words.ANSWERED
-
-
-__all__ = [
-    "AuditError",
-    "add_arguments",
-    "add_audit",
-    "day",
-    "days_problem",
-    "recorded",
-    "run_audit",
-    "run_set",
-    "state_of",
-]
 
 
 _HEAD: Final = ("Id", "Name", "Owner", "Adds to", "New sets", "Reads groups", "Created", "State")

@@ -26,7 +26,7 @@ from planner.catalog import Catalog
 from planner.commands import words
 from planner.commands.words import NONE, print_answer, print_table
 from planner.compare import basis_words, next_step, probability_titles, session_note
-from planner.compare.evaluation import Comparison, Row
+from planner.compare.comparison import Comparison, Row
 from planner.core import (
     Estimate,
     Record,

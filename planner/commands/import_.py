@@ -39,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--header", action="store_true", help="print an empty template and exit")
     parser.add_argument("--set", metavar="NAME", help="result set to add the runs to")
     parser.add_argument("--fact", action="append", default=[], metavar="COLUMN=VALUE",
-                        help="what the file does not say, as model=ResNet-50")  # fmt: skip
+                        help="fact that the file does not state, as model=ResNet-50")  # fmt: skip
     parser.add_argument("--option", action="append", default=[], metavar="NAME=VALUE",
                         help="of the source, see --list")  # fmt: skip
     parser.add_argument("--title", help="of a new set")

@@ -276,15 +276,12 @@ def _note_refused(refused: Sequence[Refused], named: str | None) -> None:
         note(f"Results: {file.path} {file.reason}")
     if refused:
         more = len(refused) - MOST_FILES
-        others = Text("{more:,} more files are refused. ", more=more) if more > 0 else ""
-        which = "" if named is None else f" --folder {shlex.quote(named)}"
-        note(
-            Text(
-                "Results: {others}Run python -m planner.store verify{which} to check all of them.",
-                others=others,
-                which=which,
-            )
-        )
+        command = "python -m planner.store verify"
+        if named is not None:
+            command += f" --folder {shlex.quote(named)}"
+        check = Text("Run {command} to check all of them.", command=command)
+        others = Text("{more:,} more files are refused.", more=more) if more > 0 else ""
+        note(Text("Results: {what}", what=paragraph(others, check)))
 
 
 def _no_folder(path: Path) -> str:

@@ -19,7 +19,6 @@ from planner.compare._assumptions import (
 from planner.compare._candidates import (
     MOST_COUNT,
     MOST_PRICE,
-    OWN_ENTRY,
     THERE,
     Entry,
     Quote,
@@ -33,7 +32,6 @@ from planner.compare._candidates import (
     entry_words,
     left_out,
     part_of,
-    usual,
     wrong_in_form,
 )
 from planner.compare._influences import Influences, tornado
@@ -49,7 +47,7 @@ from planner.compare._sentences import (
     sentences,
     times_better,
 )
-from planner.compare._shortlist import may_fit, price_of_peak
+from planner.compare._shortlist import may_fit, price_of_peak, usual
 from planner.compare._summary import ShortAnswer, limits_sentence, short_answer
 from planner.compare.comparison import (
     basis_words,
@@ -72,3 +70,4 @@ from planner.compare.rent_or_buy import (
     utilisation_at,
 )
 from planner.compare.undecided import narrowing_runs, next_step, step_note, with_step
+from planner.job import OWN_ENTRY

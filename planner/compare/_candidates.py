@@ -24,7 +24,7 @@ from typing import Final, cast
 
 from planner.catalog import Accelerator, Catalog, Offer, accelerator_named, is_stale
 from planner.compare._assumptions import Assumptions, machine_of, rental_of
-from planner.compare._shortlist import price_of_peak, usual
+from planner.compare._shortlist import price_of_peak
 from planner.compare.comparison import labels_with_price, price_of_one
 from planner.core import NEXT_TO_NOTHING, Refusal, Text, joined, paragraph, plural, slug
 from planner.core.slugs import slugs
@@ -45,9 +45,6 @@ from planner.job import (
     least_count,
     machines_for,
 )
-
-__all__ = ["OWN_ENTRY", "THERE", "Shop", "best_runs", "candidates_of", "usual"]
-
 
 MOST_COUNT: Final = 65_536
 """The largest published jobs took 16,384 of them."""

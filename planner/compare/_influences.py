@@ -10,7 +10,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from planner.compare.evaluation import Comparison, Row, cost_draws
+from planner.compare.comparison import Comparison, Row
+from planner.compare.evaluation import cost_draws
 from planner.core import Floats, Refusal, Text
 from planner.cost import Influence, Owned, Rental, draw_amount, ranges_of, sensitivity
 from planner.job import Candidate

@@ -30,15 +30,11 @@ from numpy.typing import NDArray
 
 from planner.compare._assumptions import Assumptions, machine_of, years_committed
 from planner.compare.comparison import (
-    CHEAPEST,
-    NOTHING,
-    USUAL,
     CompareQuestion,
     Comparison,
     Limits,
     Row,
     RowDraws,
-    by_id,
 )
 from planner.core import LEVEL, Basis, Estimate, Floats, Refusal, Text, or_refusal
 from planner.cost import (
@@ -399,26 +395,6 @@ def _cost(candidate: Candidate, drawn: RowDraws, basis: Basis) -> Estimate | Ref
             measure_next="Measure its power at the plug, or add its data sheet.",
         )
     return quantiles(drawn.cost, basis=basis)
-
-
-__all__ = [
-    "CHEAPEST",
-    "DECIDED",
-    "LIKELY_IN_TIME",
-    "NOTHING",
-    "USUAL",
-    "CompareQuestion",
-    "Comparison",
-    "Limits",
-    "Row",
-    "RowDraws",
-    "better",
-    "busy_share",
-    "by_id",
-    "compare",
-    "cost_draws",
-    "standing",
-]
 
 
 def compare(question: CompareQuestion, candidates: Sequence[Candidate]) -> Comparison:

@@ -19,8 +19,14 @@ from typing import Final
 
 import numpy as np
 
-from planner.compare.comparison import limits_phrase, machines, runs_a_month
-from planner.compare.evaluation import Comparison, Row, RowDraws
+from planner.compare.comparison import (
+    Comparison,
+    Row,
+    RowDraws,
+    limits_phrase,
+    machines,
+    runs_a_month,
+)
 from planner.core import HOUR_S, Estimate, Floats, Refusal, Text, paragraph, percent, plural
 from planner.cost import (
     DOLLARS,

@@ -7,8 +7,8 @@ from typing import Final
 
 from planner.catalog import Catalog, accelerator_named
 from planner.compare._sentences import limits_of
-from planner.compare.comparison import counted
-from planner.compare.evaluation import Comparison, Limits, Row, standing
+from planner.compare.comparison import Comparison, Limits, Row, counted
+from planner.compare.evaluation import standing
 from planner.core import (
     LEVEL,
     Estimate,
@@ -93,21 +93,21 @@ def _tie_sentence(rows: Sequence[Row], limits: Limits) -> str:
     names, several = [r.candidate.label for r in rows], len(rows) > 2
     if len(names) > NAMED:
         names = [*names[: NAMED - 1], f"{counted(len(names) - NAMED + 1)} more"]
-    sentence = Text(
-        "{names} and {name} are too close to call", names=", ".join(names[:-1]), name=names[-1]
-    )
+    both = Text("{names} and {name}", names=", ".join(names[:-1]), name=names[-1])
     within = limits_of(limits, rows)
     if not within:
-        return Text("{sentence}.", sentence=sentence)
-    what = "cheap" if limits.order == "cost" else "fast"
-    best = (
-        Text("any may be the {what}est", what=what)
-        if several
-        else Text("either may be the {what}er", what=what)
-    )
-    return Text(
-        "{sentence}: {best} way to finish {within}.", sentence=sentence, best=best, within=within
-    )
+        return Text("{names} are too close to call.", names=both)
+    if limits.order == "cost":
+        if several:
+            return Text("{names} are too close to call: any may be the cheapest way to finish "
+                        "{within}.", names=both, within=within)  # fmt: skip
+        return Text("{names} are too close to call: either may be the cheaper way to finish "
+                    "{within}.", names=both, within=within)  # fmt: skip
+    if several:
+        return Text("{names} are too close to call: any may be the fastest way to finish {within}.",
+                    names=both, within=within)  # fmt: skip
+    return Text("{names} are too close to call: either may be the faster way to finish {within}.",
+                names=both, within=within)  # fmt: skip
 
 
 def measure_next(comparison: Comparison, first: Row, second: Row) -> str:

@@ -22,11 +22,10 @@ from planner.convergence._targets import (
 )
 from planner.convergence.fit import (
     MAX_SCATTER,
-    NARROW,
     PRIOR,
-    TOO_FAR,
     ConvergenceCurve,
     fit_convergence,
     missed_around,
     refusal_missed,
 )
+from planner.fits import NARROW, TOO_FAR

@@ -51,7 +51,6 @@ from planner.core import (
 from planner.core.points import numbers
 from planner.fits import (
     NARROW,
-    TOO_FAR,
     BatchCurve,
     Lines,
     Parts,
@@ -71,19 +70,6 @@ from planner.fits import (
     scatter_of,
     slope_interval,
 )
-
-__all__ = [
-    "MAX_SCATTER",
-    "NARROW",
-    "NINE",
-    "OFF",
-    "PRIOR",
-    "TOO_FAR",
-    "ConvergenceCurve",
-    "Regime",
-    "Regimes",
-    "fit_convergence",
-]
 
 
 def critical_batch_size(lines: Lines, level: float, factor: float = 1.0) -> Estimate:
@@ -148,21 +134,25 @@ def min_samples(lines: Lines, level: float) -> Estimate:
 
 def _no_limit(lines: Lines, level: float) -> tuple[str, ...]:
     """Return a reason if the points do not show that the steps stop falling."""
-    lead = Text("No limit seen up to B={as_given}: ", as_given=as_given(lines.x_max[0]))
+    largest = as_given(lines.x_max[0])
     if lines.slope_clamped[0]:
-        return (lead + "the steps to target still fall in proportion to the batch.",)
+        return (Text("No limit seen up to B={largest}: the steps to target still fall in "
+                     "proportion to the batch.", largest=largest),)  # fmt: skip
     if slope_interval(lines, level)[0][0] == 0.0:
-        return (lead + "the intervals allow steps that keep falling in proportion.",)
+        return (Text("No limit seen up to B={largest}: the intervals allow steps that keep "
+                     "falling in proportion.", largest=largest),)  # fmt: skip
     return ()
 
 
 def _no_perfect_scaling(lines: Lines, level: float) -> tuple[str, ...]:
     """Return a reason if the points do not show that the steps fall at all."""
-    lead = Text("No perfect scaling seen from B={as_given} on: ", as_given=as_given(lines.x_min[0]))
+    smallest = as_given(lines.x_min[0])
     if lines.intercept_clamped[0]:
-        return (lead + "a larger batch takes as many steps as a smaller one.",)
+        return (Text("No perfect scaling seen from B={smallest} on: a larger batch takes as many "
+                     "steps as a smaller one.", smallest=smallest),)  # fmt: skip
     if intercept_interval(lines, level)[0][0] == 0.0:
-        return (lead + "the intervals allow a constant number of steps.",)
+        return (Text("No perfect scaling seen from B={smallest} on: the intervals allow a "
+                     "constant number of steps.", smallest=smallest),)  # fmt: skip
     return ()
 
 
@@ -173,7 +163,8 @@ class MissedCurve(BatchCurve, Protocol):
     """A line over the batch with the batches [samples] that missed the target, shape (n,)."""
 
     @property
-    def not_reached(self) -> Floats: ...
+    def not_reached(self) -> Floats:
+        """The batches that missed the target."""
 
 
 def answer_but_missed(curve: MissedCurve, sizes: Floats, parts: Parts) -> Estimate | Refusal:

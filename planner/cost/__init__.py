@@ -67,6 +67,6 @@ from planner.cost._records import (
     likely,
     ranges_of,
 )
-from planner.cost.break_even import break_even, break_even_utilisation, per_epoch, per_hour_of_work
+from planner.cost.break_even import break_even, break_even_utilisation, per_hour_of_work
 from planner.cost.payback import NoSavings, in_months, machines_for, payback
-from planner.cost.sensitivity import Influence, rank_correlation, sensitivity
+from planner.cost.sensitivity import Influence, sensitivity

@@ -20,7 +20,7 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Final
 
-from planner.core import ENDLESS, UNKNOWN, Estimate, Text, rounded_ends, speak_once
+from planner.core import ENDLESS, UNKNOWN, Estimate, Text, joined, rounded_ends, speak_once
 
 DIGITS: Final = 3
 _CURRENCY: Final = re.compile(r"[A-Z]{3}")
@@ -107,18 +107,10 @@ class Display:
     def _terms(self) -> str:
         parts = [self.currency]
         if self.as_of is not None and self.currency != "USD":
-            old = " (older than 12 months)" if self.stale else ""
-            rate = f"1 USD = {self.per_usd:g} {self.currency}"
-            source = f", {self.source}" if self.source else ""
-            parts.append(
-                Text(
-                    "{rate} as of {as_of:%Y-%m-%d}{source}{old}",
-                    rate=rate,
-                    as_of=self.as_of,
-                    source=source,
-                    old=old,
-                )
-            )
+            rate = Text("1 USD = {per_usd:g} {currency} as of {as_of:%Y-%m-%d}",
+                        per_usd=self.per_usd, currency=self.currency, as_of=self.as_of)  # fmt: skip
+            rate = joined(", ", (rate, self.source))
+            parts.append(Text("{rate} (older than 12 months)", rate=rate) if self.stale else rate)
         taxed = (
             Text("{tax_share:g} % tax included", tax_share=100 * self.tax_share)
             if self.tax_share

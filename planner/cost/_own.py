@@ -27,7 +27,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from planner.core import HOUR_S, Floats, Refusal, Text
+from planner.core import HOUR_S, Floats, Refusal, Text, paragraph
 from planner.cost._records import (
     HOURS_PER_MONTH,
     HOURS_PER_YEAR,
@@ -232,6 +232,6 @@ def refuse_owned(owned: Owned, utilisation: ArrayLike) -> Refusal | None:
                 max=share.max(),
                 ceil=np.ceil(share.max()),
             ),
-            measure_next=HOURS_LEFT + " Or divide the runs among several machines.",
+            measure_next=paragraph(HOURS_LEFT, "Or divide the runs among several machines."),
         )
     return None

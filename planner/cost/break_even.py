@@ -34,19 +34,6 @@ from planner.cost._own import (
 from planner.cost._records import HOURS_PER_YEAR, Amount, Owned, checked
 
 
-def per_epoch(cost_of_run: ArrayLike, epochs: ArrayLike) -> Floats:
-    """Return the cost of one epoch of a run [USD], its part of start-up and set-up included.
-
-    Args:
-        cost_of_run: at least 0 [USD], any shape.
-        epochs: of that run, above 0, broadcast with the cost.
-
-    Raises:
-        ValueError: a cost is negative or not a number, or there are no epochs.
-    """
-    return _share(cost_of_run, "epochs", epochs)
-
-
 def per_hour_of_work(cost_of_run: ArrayLike, work_s: ArrayLike) -> Floats:
     """Return the cost of an hour of undisturbed work [USD/h].
 
@@ -59,16 +46,10 @@ def per_hour_of_work(cost_of_run: ArrayLike, work_s: ArrayLike) -> Floats:
     Raises:
         ValueError: a cost is negative or not a number, or there is no work.
     """
-    return _share(cost_of_run, "work_s", work_s) * HOUR_S
-
-
-def _share(cost: ArrayLike, name: str, parts: ArrayLike) -> Floats:
-    whole, by = checked("cost_of_run", cost), checked(name, parts)
-    if not ((by > 0.0) & np.isfinite(by)).all():
-        raise ValueError(
-            Text("{name} must be finite and above 0 to share a cost. Leave these out.", name=name)
-        )
-    return np.asarray(whole / by)
+    cost, work = checked("cost_of_run", cost_of_run), checked("work_s", work_s)
+    if not ((work > 0.0) & np.isfinite(work)).all():
+        raise ValueError("work_s must be finite and above 0 to share a cost. Leave these out.")
+    return np.asarray(cost / work) * HOUR_S
 
 
 EVEN_PERCENT: Final = 45
@@ -181,7 +162,7 @@ def _unlikely(can_pay: float) -> str:
     """Return a probability below 50 %, in words."""
     percent = round(100.0 * can_pay)
     if percent >= EVEN_PERCENT:
-        return Text("It is as likely as not that buying pays off ({percent} %).", percent=percent)
+        return Text("Buying has an even chance of paying off ({percent} %).", percent=percent)
     if percent:
         return Text("Buying is unlikely to pay off ({percent} % chance).", percent=percent)
     return "Buying does not pay off."

@@ -76,16 +76,6 @@ def sensitivity(answer: Answer, inputs: Mapping[str, Floats]) -> tuple[Influence
     return tuple(sorted(influences, key=lambda i: (-i.swing, -abs(i.rank_correlation), i.name)))
 
 
-def rank_correlation(first: Floats, second: Floats) -> float:
-    """Return Spearman's rank correlation of two flat arrays, ties at their mean rank.
-
-    0 where one is flat.
-
-    Infinite values rank above all others and tie.
-    """
-    return _correlation(_ranks(first), _ranks(second))
-
-
 def _correlation(first: Floats, second: Floats) -> float:
     """Return Pearson's correlation of two flat arrays; 0 where one is flat."""
     left, right = first - first.mean(), second - second.mean()

@@ -341,17 +341,12 @@ def _value(effect: BatchEffect) -> float:
 
 def _why(pair: EffectPair) -> str:
     (trained, validated), (before, seen) = (_images(side) for side in (pair.changed, pair.base))
-    where = "" if pair.batch is None else Text("at batch {batch}, ", batch=plain(pair.batch))
-    return Text(
-        "The two answers differ because an epoch was not the same work "
-        "({where}{trained} images trained and {validated} validated against "
-        "{before} and {seen}).",
-        where=where,
-        trained=trained,
-        validated=validated,
-        before=before,
-        seen=seen,
-    )
+    images = Text("{trained} images trained and {validated} validated against {before} and {seen}",
+                  trained=trained, validated=validated, before=before, seen=seen)  # fmt: skip
+    if pair.batch is not None:
+        images = Text("at batch {batch}, {images}", batch=plain(pair.batch), images=images)
+    return Text("The two answers differ because an epoch was not the same work ({images}).",
+                images=images)  # fmt: skip
 
 
 def _images(runs: Sequence[FactorRun]) -> tuple[str, str]:

@@ -22,6 +22,7 @@ from planner.core import (
     counted,
     distinct_labels,
     in_words,
+    joined,
     or_refusal,
     or_too_long,
     paragraph,
@@ -479,8 +480,9 @@ def sentence(ranked: Sequence[OptionTotal], epochs: int, baseline: Option) -> st
     sure = percent(total.level)
     time, low, high = _rounded_total(total)
     interval = f"{sure}: {between(low, high)}"
-    basis = interval if float(total.high) > float(total.low) else "as measured"
-    basis += "; start-up time not included" if START_NOT_INCLUDED in total.reasons else ""
+    without = "start-up time not included" if START_NOT_INCLUDED in total.reasons else ""
+    ends = interval if float(total.high) > float(total.low) else "as measured"
+    basis = joined("; ", (ends, without))
     text = f"{what}: {time} ({basis})"
     if best.option is baseline or best.speed_ratio is None:
         return Text("{text}.", text=text)
@@ -500,7 +502,7 @@ def undecided(totals: Sequence[tuple[Option, Estimate | Refusal]]) -> str:
         return ""
     return Text(
         "{fastest_first} is tied with {close}: the difference is smaller than the "
-        "joint interval of two sessions.  {measure_again}",
+        "joint interval of two sessions. {measure_again}",
         fastest_first=_fastest_first(totals)[0][0].label,
         close=" and ".join(close),
         measure_again=MEASURE_AGAIN,
@@ -576,15 +578,15 @@ def _refused(run: Run, kept: int) -> Refusal | None:
         return NO_EPOCHS
     if not first:
         later_s = plain(float(run.later_epoch_mean_s or math.nan), 4)
-        before = " and the time before it are" if run.pre_train_s is None else " is"
+        reason = (
+            Text("Only the mean of epochs 2 and later was recorded, {later_s} s: epoch 1 and the "
+                 "time before it are missing.", later_s=later_s)
+            if run.pre_train_s is None
+            else Text("Only the mean of epochs 2 and later was recorded, {later_s} s: epoch 1 is "
+                      "missing.", later_s=later_s)
+        )  # fmt: skip
         return Refusal(
-            reason=Text(
-                "Only the mean of epochs 2 and later was recorded: epoch 1{before} "
-                "missing ({later_s} s an epoch after that).",
-                before=before,
-                later_s=later_s,
-            ),
-            measure_next="Measure the first epoch and the time before it.",
+            reason=reason, measure_next="Measure the first epoch and the time before it."
         )
     return None
 
@@ -658,9 +660,10 @@ def basis_in_words(option: Option, epochs: int) -> str:
     ratio = timed_ratio(option)
     count = f"{run.epochs_measured} epochs" if run.epochs_measured else "epochs not counted"
     projected = run.epochs_measured is not None and epochs * ratio > run.epochs_measured
-    more = f"{', converted' if is_converted(option) else ''}{', projected' if projected else ''}"
-    start = "" if run.start_known else ", start-up time not included"
-    return f"{run.basis}, {count}{more}{start}"
+    return joined(", ", (
+        run.basis, count, "converted" if is_converted(option) else "",
+        "projected" if projected else "", "" if run.start_known else "start-up time not included",
+    ))  # fmt: skip
 
 
 _COUNT: Final = re.compile(r"([0-9]{1,9}) × ")

@@ -98,23 +98,24 @@ def batch_basis(lines: Lines, batch: float | Floats) -> tuple[Basis, tuple[str, 
     basis = basis_of(lines, batches)
     if basis == "published":
         return basis, (NO_INTERVAL,)
-    largest, smallest = float(lines.x_max[0]), float(lines.x_min[0])
-    reasons: tuple[str, ...] = ()
-    if (batches > largest).any():
-        reasons += (
-            Text(
-                "Above the measured range: the largest batch was {as_given}.",
-                as_given=as_given(largest),
-            ),
-        )
-    if (batches < smallest).any():
-        reasons += (
-            Text(
-                "Below the measured range: the smallest batch was {as_given}.",
-                as_given=as_given(smallest),
-            ),
-        )
-    return basis, reasons
+    ends = float(lines.x_min[0]), float(lines.x_max[0])
+    below, above = (batches < ends[0]).any(), (batches > ends[1]).any()
+    return basis, tuple(_outside(ends, below=below, above=above))
+
+
+def _outside(
+    measured: tuple[float, float], *, below: np.bool_ | bool, above: np.bool_ | bool
+) -> list[str]:
+    """Return the reasons of batches below or above the measured ones."""
+    smallest, largest = map(as_given, measured)
+    reasons: list[str] = []
+    if above:
+        reasons.append(Text("Above the measured range: the largest batch was {batch}.",
+                            batch=largest))  # fmt: skip
+    if below:
+        reasons.append(Text("Below the measured range: the smallest batch was {batch}.",
+                            batch=smallest))  # fmt: skip
+    return reasons
 
 
 def basis_of(lines: Lines, batch: Floats, measured: Floats | None = None) -> Basis:
@@ -249,7 +250,8 @@ def _reasons(curve: BatchCurve, answered: Floats, far_error: str) -> tuple[str, 
         return ()
     requested, measured = (answered.min(), answered.max()), (curve.batch[0], curve.batch[-1])
     reasons = list(curve.warnings) if requested[1] > curve.trusted_up_to_batch else []
-    if requested[1] > TWICE * measured[1]:
+    far = requested[1] > TWICE * measured[1]
+    if far:
         reasons.append(
             Text(
                 "Batch {as_given} is more than twice the largest measured one "
@@ -259,21 +261,8 @@ def _reasons(curve: BatchCurve, answered: Floats, far_error: str) -> tuple[str, 
                 far_error=far_error,
             )
         )
-    elif requested[1] > measured[1]:
-        reasons.append(
-            Text(
-                "Above the measured range: the largest batch was {as_given}.",
-                as_given=as_given(measured[1]),
-            )
-        )
-    if requested[0] < measured[0]:
-        reasons.append(
-            Text(
-                "Below the measured range: the smallest batch was {as_given}.",
-                as_given=as_given(measured[0]),
-            )
-        )
-    return tuple(reasons)
+    above = requested[1] > measured[1] and not far
+    return (*reasons, *_outside(measured, below=requested[0] < measured[0], above=above))
 
 
 def line_without_points(intercept: float, slope: float) -> Lines:

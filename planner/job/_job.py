@@ -222,13 +222,14 @@ def not_measured_at(job: Job, batch: float) -> Refusal | None:
     sizes = {s.batch for s in job.speeds} or {m.run.global_batch_size for m in job.measured}
     if batch in sizes:
         return None
-    where = " on any accelerator of the catalogue" if job.speeds else ""
-    return Refusal(
-        reason=Text(
-            "It was not measured at batch {batch}{where}.", batch=plain(batch), where=where
-        ),
-        measure_next=choose_batch(sizes),
-    )
+    size = plain(batch)
+    reason = (
+        Text("It was not measured at batch {batch} on any accelerator of the catalogue.",
+             batch=size)
+        if job.speeds
+        else Text("It was not measured at batch {batch}.", batch=size)
+    )  # fmt: skip
+    return Refusal(reason=reason, measure_next=choose_batch(sizes))
 
 
 def choose_batch(sizes: Iterable[float | None]) -> str:

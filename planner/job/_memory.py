@@ -202,8 +202,10 @@ def _smaller_states(job: Job) -> Iterator[tuple[State, str, str]]:
     if small.total < whole.total and moments_of(job.optimizer) == 0:
         yield small, "without master weights", "Train without master weights."
     elif small.total < whole.total:
-        more = " and no master weights" if _half(job) else ""
-        yield small, Text("with 8-bit moments{more}", more=more), _TAKE_EIGHT_BIT
+        with_moments = (
+            "with 8-bit moments and no master weights" if _half(job) else "with 8-bit moments"
+        )
+        yield small, with_moments, _TAKE_EIGHT_BIT
     advice = _OFFLOAD.format(memory=gigabytes(whole.gradients + whole.optimizer))
     yield replace(whole, gradients=0.0, optimizer=0.0), _ON_HOST, advice
 

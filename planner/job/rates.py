@@ -32,6 +32,7 @@ from planner.core import (
     Estimate,
     Refusal,
     Text,
+    joined,
     large,
     percent,
     percent_of,
@@ -296,7 +297,7 @@ def _reasons(question: MfuQuestion, efficiency: Efficiency) -> tuple[str, ...]:
     low, high = efficiency.quantile(0.05), efficiency.quantile(0.95)
     share = f"{percent(efficiency.value)} ({percent(low)} to {percent(high)})"
     work = Text(
-        "From {flops_per_sample} FLOPs per sample in {precision}: ",
+        "From {flops_per_sample} FLOPs per sample in {precision}",
         flops_per_sample=large(question.flops_per_sample, 3),
         precision=question.precision,
     )
@@ -313,7 +314,7 @@ def _reasons(question: MfuQuestion, efficiency: Efficiency) -> tuple[str, ...]:
             share=share,
             card=card.name,
         )
-    return (f"{work}{text}",)
+    return (joined(": ", (work, text)),)
 
 
 MFU: Final = 0.23

@@ -218,7 +218,8 @@ def traits_of(question: MfuQuestion) -> Traits:
     if question.batch and launched > question.batch:
         offset += math.log(question.batch / launched)
         question = replace(question, batch=launched)
-    return Traits(build(question), _labels(question, domain), offset, _length_sd(question))
+    length_sd = VERY_LONG_SD if (question.sequence or 0.0) > VERY_LONG else 0.0
+    return Traits(build(question), _labels(question, domain), offset, length_sd)
 
 
 def generation_label(accelerator: Accelerator) -> str:
@@ -293,10 +294,6 @@ def _sparsity_loss(question: MfuQuestion) -> float:
     """Return what a mixture of experts loses as it is sparser than usual, in ln; or gains, < 0."""
     sparsity = _sparsity(question)
     return 0.0 if sparsity is None else SPARSITY_LOSS * (sparsity - USUAL_SPARSITY)
-
-
-def _length_sd(question: MfuQuestion) -> float:
-    return VERY_LONG_SD if (question.sequence or 0.0) > VERY_LONG else 0.0
 
 
 def _labels(question: MfuQuestion, domain: Domain) -> dict[str, str]:

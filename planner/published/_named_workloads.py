@@ -121,7 +121,7 @@ word pieces. Jasper, QuartzNet: every weight once a frame of 20 ms. Whisper: its
 all that short labels and classification cost. ALBERT shares its weights: those that a token passes
 count. The width of layers is heads times head width, the size of the attention.
 """
-_KNOWN: Final = {key: fact for benchmark, key, fact in _TABLE if not benchmark}
+_FACTS: Final = {key: fact for benchmark, key, fact in _TABLE if not benchmark}
 _BENCHMARKS: Final = {benchmark: (key, fact) for benchmark, key, fact in _TABLE if benchmark}
 """MLPerf Training's benchmarks by key; BERT leaves padding out: 255 tokens in the mean.
 
@@ -137,7 +137,7 @@ def workload_of(row: PublishedRow) -> NamedWorkload | str:
     if key := benchmark_key(row):
         return _benchmark(row, key, name)
     network = _spelling(name)
-    text = _KNOWN.get(network or "")
+    text = _FACTS.get(network or "")
     if isinstance(text, _Text) and not _counts_images(row):
         return _transformer(row, network or "", _with_columns(row, text), name)
     of_one_size = _of_one_size(row, network or network_key(row.model or ""))
@@ -150,6 +150,10 @@ def workload_of(row: PublishedRow) -> NamedWorkload | str:
         return _transformer(
             row, network_key(row.model or ""), _Text(family="encoder", params=row.params), name
         )
+    return _unstated(row)
+
+
+def _unstated(row: PublishedRow) -> Text:
     return Text("the operations of a sample of {model} are not stated.", model=row.model)
 
 
@@ -250,10 +254,10 @@ def _counts_images(row: PublishedRow) -> bool:
 def _benchmark(row: PublishedRow, key: str, name: str) -> NamedWorkload | str:
     facts = _BENCHMARKS.get(key)
     if facts is None:
-        return Text("the operations of a sample of {model} are not stated.", model=row.model)
+        return _unstated(row)
     network, fact = facts
     if key == "ssd" and "resnet-34" in name:
-        network, fact = "ssdresnet34", _KNOWN["ssdresnet34"]
+        network, fact = "ssdresnet34", _FACTS["ssdresnet34"]
     if isinstance(fact, _Image):
         return _of_image(network, fact, fact.px)
     if isinstance(fact, _Sample):
@@ -361,7 +365,7 @@ _CONTEXTS: Final = (
 
 def _of_one_size(row: PublishedRow, key: str) -> NamedWorkload | None:
     """Return a network whose samples have one size; None if it is none."""
-    fact = _KNOWN.get(key)
+    fact = _FACTS.get(key)
     if isinstance(fact, _Sample):
         return _of_sample(key, fact)
     return _image(row, key, fact if isinstance(fact, _Image) else None)

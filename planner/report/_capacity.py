@@ -425,7 +425,7 @@ def capacity_page(
               alt="Work of each month by machine"),
         Chart(title="Waiting time by job", spec=waiting(answer, LIGHT_THEME),
               alt="Waiting times of each job",
-              caption="Blue: median wait. Orange: longest wait of a run that ends in time."),
+              caption="Blue: median wait. Orange: longest wait after which a run ends in time."),
         *views.values(),
     ]  # fmt: skip
     tables = [

@@ -18,7 +18,7 @@ from planner.compare import (
     runs_at,
     utilisation_at,
 )
-from planner.compare.evaluation import Comparison, Row
+from planner.compare.comparison import Comparison, Row
 from planner.core import Estimate, Text
 from planner.core.slugs import UNOFFICIAL
 from planner.cost import Display, Influence, shown

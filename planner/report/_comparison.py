@@ -32,7 +32,7 @@ from planner.compare import (
     session_note,
     tornado,
 )
-from planner.compare.evaluation import Comparison, Row
+from planner.compare.comparison import Comparison, Row
 from planner.compare.rent_or_buy import rent_or_buy
 from planner.compare.undecided import undecided
 from planner.core import (

@@ -17,7 +17,7 @@ from planner.core import (
 )
 from planner.core.slugs import BADGE
 from planner.scaling_out._answer import CountAnswer, Crossing, SeriesAnswer, UnevenAnswer, outside
-from planner.throughput import interval_text, rounded_estimate, size
+from planner.throughput import rounded_estimate, size, with_interval
 
 HOST_SHARE: Final = 0.5
 """Share of overhead in a step from which the host sets the pace: batches below v0 t."""
@@ -193,11 +193,10 @@ def crossing_sentence(crossing: Crossing) -> str:
     batch = rounded_estimate(crossing.batch)
     faster = plural(
         crossing.devices,
-        "{count} device is faster than {other} from global batch {batch} on{interval_text}.",
-        "{count:,} devices are faster than {other} from global batch {batch} on{interval_text}.",
+        "{count} device is faster than {other} from global batch {batch} on.",
+        "{count:,} devices are faster than {other} from global batch {batch} on.",
         other=other,
-        batch=size(batch.value),
-        interval_text="" if batch.low == batch.high else interval_text(batch, size),
+        batch=with_interval(size(batch.value), batch, size),
     )
     return paragraph(faster, _runs(crossing))
 
@@ -340,27 +339,27 @@ def uneven_sentence(row: UnevenAnswer) -> str:
     """Return synchronous against asynchronous training with uneven workers."""
     slower = row.step_s / row.even_step_s
     faster = row.free.samples_per_s / row.synchronous_samples_per_s
-    limit = "; the parameter server sets the pace" if row.free.server_limits else ""
+    pace = "The parameter server sets the pace." if row.free.server_limits else ""
     if row.is_asynchronous:
         left = row.free.samples_per_s * row.even_step_s / row.batch
-        return Text(
-            "{cause}, {devices} without waiting have {left} times their "
-            "samples/s{limit}. Synchronous steps would have {slower} times.",
+        without = Text(
+            "{cause}, {devices} without waiting have {left} times their samples/s. Synchronous "
+            "steps would have {slower} times.",
             cause=_cause(row),
             devices=devices(row.devices),
             left=plain(left, 3),
-            limit=limit,
             slower=plain(1.0 / slower, 3),
         )
-    return Text(
-        "{cause} a synchronous step of {devices} takes {slower} times as long. "
-        "Asynchronous training has {faster} times its samples/s{limit}.",
+        return paragraph(without, pace)
+    both = Text(
+        "{cause} a synchronous step of {devices} takes {slower} times as long. Asynchronous "
+        "training has {faster} times its samples/s.",
         cause=_cause(row),
         devices=devices(row.devices),
         slower=plain(slower, 3),
         faster=plain(faster, 3),
-        limit=limit,
     )
+    return paragraph(both, pace)
 
 
 def _cause(row: UnevenAnswer) -> str:
@@ -368,10 +367,8 @@ def _cause(row: UnevenAnswer) -> str:
     scatter = Text("a scatter of {spread}", spread=percent(row.spread)) if row.spread else ""
     if not row.slow:
         return f"With {scatter}" if scatter else "With even workers"
-    also = f" and {scatter}" if scatter else ""
-    return Text(
-        "With one worker stopped {slow} of the time{also}", slow=percent(row.slow), also=also
-    )
+    stopped = Text("With one worker stopped {slow} of the time", slow=percent(row.slow))
+    return Text("{stopped} and {scatter}", stopped=stopped, scatter=scatter) if scatter else stopped
 
 
 def _guess(answer: SeriesAnswer) -> str:

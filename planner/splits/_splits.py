@@ -286,14 +286,15 @@ def split_sentences(
         )
         no = Text("No: {workload} does not fit {where}.", workload=job.workload, where=where)
         return [paragraph(no, need)]
-    recompute = ", with recomputed activations" if chosen.recomputes else ""
+    cut = chosen.cut.words
+    if chosen.recomputes:
+        cut = Text("{cut}, with recomputed activations", cut=cut)
     texts: list[str] = [
         Text(
-            "Yes: {workload} fits {where} as tensor x pipeline x data = {words}{recompute}.",
+            "Yes: {workload} fits {where} as tensor x pipeline x data = {cut}.",
             workload=job.workload,
             where=where,
-            words=chosen.cut.words,
-            recompute=recompute,
+            cut=cut,
         ),
         Text(
             "A device holds {state_bytes} of state and {activation_bytes} of "

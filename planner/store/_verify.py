@@ -17,8 +17,8 @@ from planner.store.sealed import accept
 from planner.store.sealed.accept import (
     accepted,
     body_problem,
-    first_line,
     name_problem,
+    unreadable,
 )
 from planner.store.sealed.seal import Seal
 
@@ -85,10 +85,7 @@ def _deep(path: Path) -> tuple[int, str | None]:
     except FileNotFoundError:
         return 0, "has gone while it was read."
     except Exception as error:  # noqa: BLE001 - one file must never stop the others
-        return 0, Text(
-            "cannot be read ({first_line}). Restore it from a copy or delete it.",
-            first_line=first_line(error),
-        )
+        return 0, unreadable(error)
 
 
 def _long_text(path: str, seal: Seal) -> str | None:

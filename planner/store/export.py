@@ -39,17 +39,14 @@ def export_duckdb(store: Store, target: Path) -> int:
 
     The file appears whole or not at all. FileExistsError if `target` exists.
     """
+    taken = Text("{target} exists. Name another file or remove it first.", target=target)
     if target.exists():
-        raise FileExistsError(
-            Text("{target} exists. Name another file or remove it first.", target=target)
-        )
+        raise FileExistsError(taken)
     temporary = target.with_name(f".{target.name}.{uuid.uuid4().hex[:8]}.tmp")
     try:
         runs = _write_settled(store, temporary)
         if not publish(temporary, target):
-            raise FileExistsError(
-                Text("{target} exists. Name another file or remove it first.", target=target)
-            )
+            raise FileExistsError(taken)
     finally:
         temporary.unlink(missing_ok=True)
         temporary.with_name(temporary.name + ".wal").unlink(missing_ok=True)

@@ -906,11 +906,7 @@ class Store:
             raise
         except Exception as error:  # noqa: BLE001 - one file must never stop the others
             if len(rows) == 1:
-                reason = Text(
-                    "does not have the columns of a run ({first_line}).",
-                    first_line=first_line(error),
-                )
-                refused[rows[0]["file"]] = reason
+                refused[rows[0]["file"]] = _without_columns(error)
                 return
             half = len(rows) // 2
             self._load_rows(rows[:half], refused)
@@ -959,9 +955,7 @@ class Store:
         except Exception as error:  # noqa: BLE001 - one file must never stop the others
             if not os.path.lexists(path):
                 raise FileNotFoundError(errno.ENOENT, "gone", path) from None
-            return Text(
-                "does not have the columns of a run ({first_line}).", first_line=first_line(error)
-            )
+            return _without_columns(error)
         if reason := _contents(seal, held, broken):
             self._base.execute(sql.DROP_INCOMING, [path])
         return reason
@@ -1202,6 +1196,10 @@ def too_long(base: duckdb.DuckDBPyConnection, paths: list[str], version: int) ->
 def _files(paths: Iterable[str]) -> dict[str, Any]:
     """Return the parameter of a query that reads these files."""
     return {"files": [sql.literal(path) for path in paths]}
+
+
+def _without_columns(error: Exception) -> Text:
+    return Text("does not have the columns of a run ({first_line}).", first_line=first_line(error))
 
 
 def _contents(seal: Seal, held: int, broken: tuple[str, str] | None) -> str | None:

@@ -4,16 +4,5 @@
 numbers.
 """
 
-from planner.suspects._checks import (
-    ANY,
-    LEFT_OUT,
-    NAMES,
-    NONE,
-    UNLIKE,
-    Flag,
-    by_run,
-    left_out,
-    named,
-    narrowed,
-    suspects,
-)
+from planner.suspects._checks import ANY, NONE, UNLIKE, narrowed, suspects
+from planner.suspects._flags import LEFT_OUT, NAMES, Flag, by_run, left_out, named

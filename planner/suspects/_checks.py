@@ -42,33 +42,12 @@ from typing import Final
 
 import numpy as np
 
-from planner.core import LARGEST, SMALLEST, Text, in_words, percent
+from planner.core import LARGEST, SMALLEST, Text, in_words, paragraph, percent
 from planner.epochs import MAX_CV
 from planner.runs import CheckedRun, case_of, configuration_of, grouped, is_known
 from planner.suspects._curves import NEAR, against_other_batches, falling_flags, scaling_flags
-from planner.suspects._flags import LEFT_OUT, NAMES, Flag, FlagName, by_run, flag, left_out, named
+from planner.suspects._flags import Flag, flag
 from planner.suspects.neighbours import FEWEST, neighbours
-
-__all__ = [
-    "LEFT_OUT",
-    "NAMES",
-    "UNLIKE",
-    "Flag",
-    "FlagName",
-    "by_run",
-    "duplicate_flags",
-    "epoch_flags",
-    "falling_flags",
-    "left_out",
-    "named",
-    "neighbour_flags",
-    "peak_flags",
-    "scaling_flags",
-    "suspects",
-    "unit_flags",
-    "zero_flags",
-]
-
 
 SLIPS: Final = {60.0: "minutes for seconds", 1000.0: "milliseconds for seconds",
                 3600.0: "hours for seconds"}  # fmt: skip
@@ -194,12 +173,13 @@ def _too_scattered(run: CheckedRun) -> Iterator[Flag]:
     """
     mean, later, sd = run.later_epoch_mean_s, (run.epochs_measured or 1) - 1, run.later_epoch_sd_s
     if sd and mean and later > 1 and sd > math.sqrt(later) * mean:
-        lead = Text(
-            "later_epoch_sd_s is {sd:,.1f} times the mean, more than {later} epochs can ",
+        evidence = Text(
+            "later_epoch_sd_s is {sd:,.1f} times the mean, more than {later} epochs can scatter: "
+            "another unit?",
             sd=sd / mean,
             later=later,
         )
-        yield flag("unit slip", run, Text("{lead}scatter: another unit?", lead=lead), sd / mean)
+        yield flag("unit slip", run, evidence, sd / mean)
 
 
 def _slip(ratio: float) -> float | None:
@@ -247,16 +227,15 @@ def _copy(run: CheckedRun, original: CheckedRun, count: int) -> Flag:
         if count == 1
         else Text("all {count} measured times are those", count=count)
     )
-    evidence: str = Text(
-        "{all_of} of run {run_id} to the last digit. ", all_of=all_of, run_id=original.run_id
+    same = Text(
+        "{all_of} of run {run_id} to the last digit.", all_of=all_of, run_id=original.run_id
     )
-    if _factors(run) != _factors(original):
-        evidence += Text(
-            "That run is of {original}, {pattern}. ",
-            original=original.label,
-            pattern=original.pattern,
-        )
-    return flag("duplicate", run, Text("{evidence}One is a copy.", evidence=evidence), count)
+    origin = Text(
+        "That run is of {original}, {pattern}.", original=original.label, pattern=original.pattern
+    )
+    alike = _factors(run) == _factors(original)
+    evidence = paragraph(same, "" if alike else origin, "One is a copy.")
+    return flag("duplicate", run, evidence, count)
 
 
 def _factors(run: CheckedRun) -> tuple[Hashable, ...]:

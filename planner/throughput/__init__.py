@@ -4,6 +4,7 @@
 and `curves` makes the curves of all systems.
 """
 
+from planner.fits import NARROW, TOO_FAR
 from planner.throughput.crossover import crossover_batch, difference_variance
 from planner.throughput.curves import (
     SystemCurve,
@@ -14,7 +15,6 @@ from planner.throughput.curves import (
     curve_rows,
     curve_sentence,
     curves_of,
-    interval_text,
     limit_of,
     pattern_labels,
     point_rows,
@@ -24,14 +24,13 @@ from planner.throughput.curves import (
     systems_of,
     systems_with_curves,
     usual_systems,
+    with_interval,
     with_step_times,
 )
 from planner.throughput.fit import (
     FALL,
     FAR,
     MAX_SCATTER,
-    NARROW,
-    TOO_FAR,
     ThroughputCurve,
     fit_in_throughput_space,
     fit_throughput,

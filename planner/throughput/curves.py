@@ -136,10 +136,9 @@ def _sentence(system: SystemCurve) -> str:
     if not np.isfinite(float(v0.value)):
         return paragraph(f"{system.label}: {v0.reasons[0]}", without(system))
     saturates = Text(
-        "{system} saturates at {count} samples/s{interval_text}",
+        "{system} saturates at {speed}",
         system=system.label,
-        count=count(v0.value),
-        interval_text=interval_text(v0),
+        speed=with_interval(Text("{count} samples/s", count=count(v0.value)), v0),
     )
     if float(half.value) == 0.0:
         seen = (
@@ -191,17 +190,12 @@ def crossover_sentence(a: SystemCurve, b: SystemCurve) -> str:
     fast, slow = sorted((a, b), key=limit_of, reverse=True)
     crossing = rounded_estimate(crossing)
     text = Text(
-        "{fast} is faster than {slow} above batch {crossing}",
+        "{fast} is faster than {slow} above batch {crossing}.",
         fast=fast.label,
         slow=slow.label,
-        crossing=size(crossing.value),
+        crossing=with_interval(size(crossing.value), crossing, size),
     )
-    return Text(
-        "{text}{interval_text}. {reasons}",
-        text=text,
-        interval_text=interval_text(crossing, size),
-        reasons=" ".join(crossing.reasons),
-    ).strip()
+    return paragraph(text, *crossing.reasons)
 
 
 def crossover_line(a: SystemCurve, b: SystemCurve) -> str:
@@ -344,17 +338,15 @@ def rounded_estimate(e: Estimate) -> Estimate:
     return replace(e, value=value, low=low, high=high)
 
 
-def interval_text(e: Estimate, write: Callable[[float | Floats], str] = count) -> str:
-    """Return the interval of a number in brackets, in front of a blank.
-
-    Nothing where it has none.
-    """
-    low, high = float(e.low), float(e.high)
-    if not np.isfinite(low):
-        return ""
+def with_interval(shown: str, e: Estimate, write: Callable[[float | Floats], str] = count) -> str:
+    """Return a written number with its interval in brackets, where it has one."""
+    low, high, level = float(e.low), float(e.high), percent(e.level)
+    if not np.isfinite(low) or low == high:
+        return shown
     if not np.isfinite(high):
-        return Text(" ({level}: at least {write})", level=percent(e.level), write=write(low))
-    return f" ({percent(e.level)}: {write(low)} to {write(high)})"
+        return Text("{shown} ({level}: at least {low})", shown=shown, level=level, low=write(low))
+    return Text("{shown} ({level}: {low} to {high})",
+                shown=shown, level=level, low=write(low), high=write(high))  # fmt: skip
 
 
 def rounded_cell(row: Record, name: str) -> str:

@@ -35,7 +35,6 @@ from planner.core.points import numbers
 from planner.fits import (
     NARROW,
     NO_INTERVAL,
-    TOO_FAR,
     TWICE,
     CorrectedLines,
     Lines,
@@ -58,17 +57,6 @@ from planner.fits import (
     slope_interval,
 )
 from planner.fits.corrected import corrected
-
-__all__ = [
-    "FALL",
-    "FAR",
-    "MAX_SCATTER",
-    "NARROW",
-    "TOO_FAR",
-    "ThroughputCurve",
-    "fit_throughput",
-    "published_curve",
-]
 
 
 def asymptotic_throughput(lines: Lines, level: float) -> Estimate:

@@ -11,7 +11,7 @@ from planner.convergence import ConvergenceCurve, set_labels
 from planner.core import Estimate, Record, Text
 from planner.core.slugs import BADGE
 from planner.runs import TrialSet
-from planner.throughput import count, interval_text, rounded_estimate, size
+from planner.throughput import count, rounded_estimate, size, with_interval
 from planner.time_to_target.goodput import OptimizerComparison, OptimizerCurve
 from planner.time_to_target.sentences import TargetWords
 from planner.time_to_target.tables import batch_rows, fit_rows
@@ -207,7 +207,7 @@ def _written(estimate: Estimate, write: Callable[[float], str]) -> str:
     estimate = rounded_estimate(estimate)
     value = float(estimate.value)
     text = write(value) if np.isfinite(value) else "without limit"
-    return f"{text}{interval_text(estimate, lambda v: write(float(v)))}"
+    return with_interval(text, estimate, lambda v: write(float(v)))
 
 
 def _number(estimate: Estimate) -> float:

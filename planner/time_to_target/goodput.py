@@ -523,16 +523,12 @@ class ReferenceSystem:
     @property
     def phrase(self) -> str:
         """The system in words, with the source of the step times if it is another workload."""
-        whose = (
-            Text(
-                "with the step times of {stand_in} ({workload}) ",
-                stand_in=self.stand_in,
-                workload=self.workload,
-            )
-            if self.stand_in
-            else ""
-        )
-        return f"{'as a guess, ' if self.guess else ''}{whose}on {self.system}"
+        phrase = Text("on {system}", system=self.system)
+        if self.stand_in:
+            phrase = Text("with the step times of {stand_in} ({workload}) on {system}",
+                          stand_in=self.stand_in, workload=self.workload,
+                          system=self.system)  # fmt: skip
+        return Text("as a guess, {phrase}", phrase=phrase) if self.guess else phrase
 
     @property
     def again(self) -> str:

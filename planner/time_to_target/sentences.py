@@ -14,7 +14,7 @@ from planner.convergence import ConvergenceCurve, goal_text, is_stricter, target
 from planner.core import Estimate, Floats, Refusal, Text, in_words, paragraph, percent
 from planner.core.slugs import BADGE
 from planner.runs import NO_OPTIMIZER, Trials, TrialSet
-from planner.throughput import interval_text, rounded_estimate, size
+from planner.throughput import rounded_estimate, size, with_interval
 from planner.time_to_target.goodput import (
     BatchTiming,
     OptimizerComparison,
@@ -112,14 +112,12 @@ def headline(goal: TargetWords, timings: Timings, times: Placed | None) -> str:
         return ""
     name, best, least = min(timed, key=lambda t: float(t[2].value))
     best = rounded_estimate(best)
-    batch = f"{size(best.value)}{'' if best.low == best.high else interval_text(best, size)}"
     return Text(
-        "{of} is fastest at batch {batch}, {phrase}: {seconds}{interval_text}.",
+        "{of} is fastest at batch {batch}, {phrase}: {time}.",
         of=goal.of(name),
-        batch=batch,
+        batch=with_interval(size(best.value), best, size),
         phrase=times[name].place.phrase,
-        seconds=_seconds(least.value),
-        interval_text=interval_text(least, _seconds),
+        time=with_interval(_seconds(least.value), least, _seconds),
     )
 
 
@@ -134,16 +132,13 @@ def convergence_sentence(
     limit = _limit(curve, goal.of(optimizer.optimizer))
     if timing is None or isinstance(timing.best, Refusal) or isinstance(timing.least_s, Refusal):
         return Text("{limit}.", limit=limit)
-    best, least = rounded_estimate(timing.best), interval_text(timing.least_s, _seconds)
-    ends = "" if best.low == best.high else interval_text(best, size)  # clipped: a note says so
+    best, least = rounded_estimate(timing.best), timing.least_s
     return Text(
-        "{limit}; {where} the best batch is {best}{ends}, which takes {seconds}{least}.",
+        "{limit}; {where} the best batch is {best}, which takes {time}.",
         limit=limit,
         where=where,
-        best=size(best.value),
-        ends=ends,
-        seconds=_seconds(timing.least_s.value),
-        least=least,
+        best=with_interval(size(best.value), best, size),
+        time=with_interval(_seconds(least.value), least, _seconds),
     )
 
 
@@ -195,8 +190,11 @@ def noise_sentence(comparison: OptimizerComparison) -> str:
         else Text("{optimizer} not measured ({bcrit})", optimizer=c.optimizer, bcrit=_bcrit(c))
         for c in curves
     ]
-    lead = "Gradient noise scale in samples, median over the batches at their best rates (Bcrit): "
-    return Text("{lead}{pairs}.", lead=lead, pairs="; ".join(pairs))
+    return Text(
+        "Gradient noise scale in samples, median over the batches at their best rates (Bcrit): "
+        "{pairs}.",
+        pairs="; ".join(pairs),
+    )
 
 
 def caution_of(comparison: OptimizerComparison, goal: TargetWords) -> str:
@@ -320,7 +318,7 @@ def _limit(curve: ConvergenceCurve, goal: str) -> str:
 
 def _beyond(curve: ConvergenceCurve, goal: str) -> str:
     critical = rounded_estimate(curve.critical_batch_size)
-    batch = f"{size(critical.value)}{interval_text(critical, size)}"
+    batch = with_interval(size(critical.value), critical, size)
     value, smallest, largest = curve.critical_batch_size.value, curve.batch[0], curve.batch[-1]
     if value > largest:
         return Text(

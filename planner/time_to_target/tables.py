@@ -8,7 +8,7 @@ import numpy as np
 from planner.convergence import ConvergenceCurve
 from planner.core import HOUR_S, Estimate, Record, Refusal, Text, cell, estimate_cells, percent
 from planner.scaling import DeviceSpeedUp, Scaled
-from planner.throughput import SystemCurve, interval_text
+from planner.throughput import SystemCurve, with_interval
 from planner.time_to_target.frontier import Way, efficiencies, ways
 from planner.time_to_target.goodput import (
     BatchTiming,
@@ -229,4 +229,4 @@ def _share(speed_up: DeviceSpeedUp | Refusal) -> str:
     if isinstance(speed_up, Refusal):
         return Text("not available: {reason}", reason=speed_up.reason)
     share: Estimate = speed_up.efficiency
-    return f"{percent(share.value)}{interval_text(share, percent)}"
+    return with_interval(percent(share.value), share, percent)

@@ -279,12 +279,12 @@ def served_over(
     for count in counts:
         namespaces.unlimit()
         free = _run(_served_case(count, updates), launcher, python, stop)
-        keep(_named(free, None, of=SERVER_LINK))
+        keep(_named(free, None, server=True))
         links.append(_served(free, None, free, count))
         for rate in rates:
             namespaces.shape(rate)
             row = _run(_served_case(count, updates), launcher, python, stop)
-            keep(_named(row, rate, of=SERVER_LINK))
+            keep(_named(row, rate, server=True))
             links.append(_served(row, rate, free, count))
     return links
 
@@ -314,20 +314,24 @@ def _updates_per_s(row: Row) -> float:
 
 
 UNLIMITED: Final = "an unlimited link"
-SERVER_LINK: Final = "the parameter server behind"
-"""Words of a system whose workers are all across the link from their server."""
 
 
-def _named(row: Row, rate: float | None, of: str = "two namespaces with") -> Row:
+def _named(row: Row, rate: float | None, *, server: bool = False) -> Row:
     """Return a row whose system names its link: another link is another system.
 
     The speed that a virtual interface states is not that of its link, so the rate replaces it.
     """
-    link = UNLIMITED if rate is None else f"a link of {_rate(rate)}"
+    link = UNLIMITED if rate is None else Text("a link of {rate}", rate=_rate(rate))
+    system = row["system_name"]
+    name = (
+        Text("{system}, the parameter server behind {link}", system=system, link=link)
+        if server
+        else Text("{system}, two namespaces with {link}", system=system, link=link)
+    )
     extra = {**extra_of(row), "network_bits_per_s": rate}
     stated = {name: value for name, value in extra.items() if value is not None}
-    return {**row, "system_name": f"{row['system_name']}, {of} {link}",
-            "host_networking": rate and f"{_rate(rate)}, limited by tc",
+    return {**row, "system_name": name,
+            "host_networking": rate and Text("{rate}, limited by tc", rate=_rate(rate)),
             "extra": json.dumps(stated, sort_keys=True)}  # fmt: skip
 
 

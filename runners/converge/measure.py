@@ -33,8 +33,8 @@ from runners.machine import environment, facts
 from runners.plan.spec import SpecError
 from runners.process.events import Event
 from runners.process.supervise import Ended, ProcessLimits, supervise
-from runners.sweep.rows import OWNERS, describe, extra_of
-from runners.sweep.sweep import INFRASTRUCTURE, slug
+from runners.sweep.rows import INFRASTRUCTURE, OWNERS, describe, extra_of
+from runners.sweep.sweep import slug
 from runners.workloads import DATASETS, OPTIMIZERS, model_title
 
 Side = Literal["low", "high"]

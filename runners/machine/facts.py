@@ -24,6 +24,7 @@ from typing import Any, Final
 
 import psutil
 
+from planner.core import Text
 from runners.machine import nvidia
 
 CGROUPS_ROOT = Path("/")
@@ -145,11 +146,14 @@ def facts(
 def _cpu(
     replicas: int | None = None, slow_share: float = 0.0, waiting: str = "", part: str = "replica"
 ) -> dict[str, Any]:
-    shared = f"{part} on a {_host_name()}"
-    slow = f", one stopped {100.0 * slow_share:g} % of the time" if slow_share else ""
-    slow += f", each waiting {waiting} a step" if waiting else ""
+    system = Text("{part} on a {machine}", part=part, machine=_host_name())
+    if slow_share:
+        system = Text("{system}, one stopped {share:g} % of the time",
+                      system=system, share=100.0 * slow_share)  # fmt: skip
+    if waiting:
+        system = Text("{system}, each waiting {waiting} a step", system=system, waiting=waiting)
     return {
-        "system_name": _host_name() if replicas is None else f"{shared}{slow}",
+        "system_name": _host_name() if replicas is None else system,
         "accelerator_model_name": None,
         "accelerators_per_node": replicas or 1,
         "accelerator_memory_bytes": None,

@@ -12,6 +12,8 @@ from itertools import combinations
 from types import MappingProxyType
 from typing import Any, Final
 
+from planner.core import Text
+
 REASONS: Final = MappingProxyType(
     {
         "nvmlClocksThrottleReasonGpuIdle": "idle",
@@ -46,8 +48,10 @@ class Cards:
         """Return the model name; different models are joined with " + "."""
         names = [_words(self._first(h, "nvmlDeviceGetName")) for h in self.handles]
         distinct = list(dict.fromkeys(n for n in names if n))
-        mig = ", a part of it (MIG)" if distinct and self.is_shared() else ""
-        return " + ".join(distinct) + mig if distinct else None
+        name = " + ".join(distinct)
+        if name and self.is_shared():
+            return Text("{name}, a part of it (MIG)", name=name)
+        return name or None
 
     def memory_bytes(self) -> int | None:
         """Return the memory of the smallest card [bytes]; None if the run gets a MIG part."""
@@ -81,7 +85,7 @@ class Cards:
         if len(self.handles) < 2:
             return None
         links = min(self._nvlinks(h) for h in self.handles)
-        return f"NVLink, {links} links" if links else "PCIe"
+        return Text("NVLink, {links} links", links=links) if links else "PCIe"
 
     def peer_to_peer(self) -> bool | None:
         """Return whether all pairs of cards read each other's memory; None for fewer than two."""
@@ -99,8 +103,8 @@ class Cards:
         sm, memory = (self._clock(card, c) for c in ("NVML_CLOCK_SM", "NVML_CLOCK_MEM"))
         limit = self._first(card, "nvmlDeviceGetEnforcedPowerLimit")
         parts = [
-            f"SM {sm} MHz" if sm is not None else "",
-            f"memory {memory} MHz" if memory is not None else "",
+            Text("SM {mhz} MHz", mhz=sm) if sm is not None else "",
+            Text("memory {mhz} MHz", mhz=memory) if memory is not None else "",
             f"limit {limit / 1000:.0f} W" if limit else "",
             self._throttle(card),
         ]
@@ -133,7 +137,7 @@ class Cards:
         if bits is None:
             return ""
         why = [word for name, word in REASONS.items() if bits & getattr(self.nvml, name, 0)]
-        return f"held back by {', '.join(why)}" if why else "not held back"
+        return Text("held back by {reasons}", reasons=", ".join(why)) if why else "not held back"
 
     def _nvlinks(self, card: object) -> int:
         """Return the number of active NVLinks; cards without them return errors."""

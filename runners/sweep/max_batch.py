@@ -16,6 +16,7 @@ from runners.plan.expand import Automatic
 from runners.sweep import plans, sweep
 from runners.sweep.context import Context, measurer
 from runners.sweep.plans import memory_line
+from runners.sweep.rows import done_in, outgrown
 from runners.sweep.sweep import Journal, Progress
 from runners.workloads import DATASETS
 
@@ -226,10 +227,10 @@ def as_probe(row: Row, memory_bytes: float | None = None) -> Probe:
 def earlier_probes(context: Context, group: Automatic) -> dict[int, Probe]:
     """Return the probes of an earlier search of this group, by batch size."""
     probes: dict[int, Probe] = {}
-    for case_id, rows in sweep.done_in(context.folder).rows.items():
+    for case_id, rows in done_in(context.folder).rows.items():
         batch = int(rows[-1].get("global_batch_size") or 0)
         decided = batch > 0 and rows[-1]["status"] in {"ok", "nan", "oom"}
-        decided = decided and not sweep.outgrown(rows[-1], plans.memory_end(context))
+        decided = decided and not outgrown(rows[-1], plans.memory_end(context))
         if decided and probe_case(context, group, batch).case_id == case_id:
             # Free memory varies: only a limit that the user set overrules a run that fitted.
             probes[batch] = as_probe(rows[-1], context.memory_bytes)
@@ -239,7 +240,7 @@ def earlier_probes(context: Context, group: Automatic) -> dict[int, Probe]:
 def measured(context: Context, group: Automatic) -> list[Row]:
     """Return the last row of each run of a group, at any batch size."""
     rows = []
-    for case_id, attempts in sweep.done_in(context.folder).rows.items():
+    for case_id, attempts in done_in(context.folder).rows.items():
         batch = int(attempts[-1].get("global_batch_size") or 0)
         if batch > 0 and group.at(batch).case_id == case_id:
             rows.append(attempts[-1])

@@ -27,8 +27,7 @@ from runners.plan.expand import steps_in
 from runners.process.supervise import Stopped
 from runners.sweep.context import Context, measurer, own_rows, shipped_rows
 from runners.sweep.measure import Hooks
-from runners.sweep.rows import case_id_of, extra_of, planned
-from runners.sweep.sweep import Done, done_in
+from runners.sweep.rows import Done, case_id_of, done_in, extra_of, planned
 from runners.workloads import DATASETS
 
 _SAME: Final = ("model", "variant", "mode", "dataset", "backend", "engine", "precision",
@@ -314,7 +313,11 @@ def _basis(planned: Sequence[Planned], *, probed: bool) -> str | None:
     if shipped:
         system = min(filter(None, shipped), key=len)
         return Text("the shipped runs of this sweep on {system}, not measured here", system=system)
-    basis = "measured runs of this machine" + (" and probes of two steps" if probed else "")
+    basis = (
+        "measured runs of this machine and probes of two steps"
+        if probed
+        else "measured runs of this machine"
+    )
     rough = sum(not p.done and p.rough for p in planned)
     if not rough:
         return basis

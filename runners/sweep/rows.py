@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final, Protocol
 
-from planner.core import Text
+from planner.core import Text, paragraph
 from planner.runs import COLUMNS, RecordError, Row, run_id
 from planner.store.sealed.attempts import ATTEMPT, attempt_id, release
 from planner.store.sealed.commit import CommitError, commit_runs, run_of, stored
@@ -33,11 +33,16 @@ def describe(sweep: str, title: str, about: str, facts: Mapping[str, Any]) -> st
     """Return the text of set.toml; `facts` are columns of the machine and an optional licence."""
     now = datetime.now(UTC)
     date, system = f"{now.day} {now:%B %Y}", facts["system_name"]
-    measured = f"Measured with Epochwise {facts.get('git_describe') or ''}".strip()
+    version = facts.get("git_describe")
+    measured = (
+        Text("Measured with Epochwise {version}", version=version)
+        if version
+        else "Measured with Epochwise"
+    )
     return new_set_text(
         {
             "title": f"{title}: {system}, {date}",
-            "about": f"{about} Measured on {system}.".strip(),
+            "about": paragraph(about, Text("Measured on {system}.", system=system)),
             "basis": "measured",
             "licence": facts.get("licence") or OWNERS,
             "source": f"{measured}, sweep {sweep}, {date}",
@@ -136,6 +141,10 @@ def planned(case: Case) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def _launch(case: Case) -> str:
+    return "one process per worker" if case.launcher == "local" else case.launcher
+
+
 def _note(case: Case) -> str | None:
     """Return what limits the use of a run: no speed, or hardware that the authors did not have."""
     if not case.tuned:
@@ -156,10 +165,6 @@ def _parallelism(case: Case) -> str:
     if case.strategy in SPLIT:
         return case.strategy
     return "none" if case.strategy == "none" else "data"
-
-
-def _launch(case: Case) -> str:
-    return "one process per worker" if case.launcher == "local" else case.launcher
 
 
 def _shape(case: Case) -> str:

@@ -26,35 +26,12 @@ from runners.process.events import Event
 from runners.process.supervise import Stopped
 from runners.sweep.measure import Hooks
 from runners.sweep.rows import (
-    INFRASTRUCTURE,
     Destination,
     Done,
     SetFolder,
-    case_id_of,
     done_in,
-    outgrown,
     worth_another_try,
 )
-
-__all__ = [
-    "EPOCH_S",
-    "INFRASTRUCTURE",
-    "Done",
-    "Journal",
-    "MeasuresCase",
-    "case_id_of",
-    "count",
-    "done_in",
-    "journal",
-    "outgrown",
-    "probe",
-    "run",
-    "saved",
-    "slug",
-    "wait_for_turn",
-    "worth_another_try",
-]
-
 
 EPOCH_S: Final = 0.2
 """Shortest time between two reports of an epoch [s]: each report writes to disk."""

@@ -17,7 +17,7 @@ from backtest.accuracy.page import accuracy_page
 from backtest.accuracy.public_data import parquet_bytes, public_tables
 from backtest.accuracy.targets import TARGETS
 from backtest.choose.choice import NOTHING
-from backtest.choose.chosen import choices
+from backtest.choose.constants import choices
 from backtest.data.cases import TextRows
 from backtest.data.columns import COLUMNS
 from backtest.questions.batch import SIA_SEVERAL

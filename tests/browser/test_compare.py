@@ -14,7 +14,7 @@ from playwright.sync_api import Page, expect
 from planner.answers import compare_answered
 from planner.answers.comparison import option_rows
 from planner.compare import sentence, sentences
-from planner.compare.evaluation import Comparison
+from planner.compare.comparison import Comparison
 from planner.core import file_slug
 from planner.store.catalog import read_catalog
 from tests.browser.conftest import Visit

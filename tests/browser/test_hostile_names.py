@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from pages.common.link import slugs
+from planner.core.slugs import slugs
 from planner.store import Store, commit_runs, folders_from_environment, queries
 from tests.browser.conftest import Visit
 from tests.browser.look import answer, download, headline

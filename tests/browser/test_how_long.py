@@ -9,10 +9,9 @@ from urllib.parse import urlencode
 import pytest
 from playwright.sync_api import Page, expect
 
-from pages.common.link import slug, slugs
-from pages.how_long.options import usual_options
-from planner.core import hms
-from planner.epochs import EPOCHS, HowLong, Option, options_of, project_summary
+from planner.core import hms, slug
+from planner.core.slugs import slugs
+from planner.epochs import EPOCHS, HowLong, Option, options_of, project_summary, usual_options
 from planner.epochs.how_long import how_long
 from planner.store import queries
 from tests.browser.conftest import Visit

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import expect
 
-from pages.common.link import slugs
+from planner.core.slugs import slugs
 from planner.store import queries
 from planner.suspects import Flag, by_run, left_out, suspects
 from tests.browser.conftest import Visit

@@ -22,7 +22,7 @@ from planner.store._verify import verify_folder
 from planner.store.disk.sweeps import read_statuses
 from planner.store.summaries import summaries
 from runners.process.supervise import ROOT
-from runners.sweep.sweep import case_id_of
+from runners.sweep.rows import case_id_of
 from tests.faults.campaign import DRAW, moments, temporaries, torn
 from tests.faults.outcomes import FULL, Outcome, finish
 from tests.runners.stubs import HANG_S, case, new_mark, starts

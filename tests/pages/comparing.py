@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 from pages.common import hardware
 from pages.compare import state
 from planner.answers import CompareAnswer, compare_answered
-from planner.compare.evaluation import Comparison
+from planner.compare.comparison import Comparison
 from planner.store import Store
 from tests.pages.conftest import on_tab
 

@@ -12,12 +12,11 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.common import kept
-from pages.common.link import slugs
-from pages.how_long.options import MOST_CHOSEN, usual_options
 from pages.how_long.tiles import total_cells
 from pages.results import table as listed
 from planner.answers import batch_rows, curve_answered, epochs_rows, ratio_rows
-from planner.epochs import EPOCHS, HowLong, Option, options_of
+from planner.core.slugs import slugs
+from planner.epochs import EPOCHS, MOST_CHOSEN, HowLong, Option, options_of, usual_options
 from planner.epochs.how_long import how_long
 from planner.figures import cell_text
 from planner.figures.frame import LIGHT

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from pages.how_long.options import MOST_CHOSEN, MOST_LINES
 from pages.throughput.choice import MOST_CURVES
 from planner.answers import how_long_answered
 from planner.core.slugs import slugs
+from planner.epochs import MOST_CHOSEN, MOST_LINES
 from planner.store import Store, commit_runs, queries
 from tests import shipped
 from tests.faults.outcomes import FULL

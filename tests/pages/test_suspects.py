@@ -113,7 +113,7 @@ def test_a_suspect_point_is_in_the_fit_until_somebody_says_otherwise(sweep: Path
     shown = show("throughput", workload="resnet-50")
     said = texts(shown)
     assert "1 run here is suspect: throughput falls (1)." in said
-    assert "The switch leaves it out" in said
+    assert "Left out by the switch: 1 of 1" in said
     assert "suspect run" in legend(shown)
     assert "left out of this fit" not in said
     assert _symbols(shown)[0]["symbol"] == ["square"] * 4 + ["square-open"]
@@ -135,7 +135,7 @@ def test_the_switch_leaves_it_out_and_says_so_and_draws_it_grey(sweep: Path) -> 
 
 def test_which_flags_count_is_said_beside_the_switch(sweep: Path) -> None:
     said = texts(show("throughput", workload="resnet-50"))
-    assert "flags that count: unlike its neighbours, throughput falls, impossible scaling" in said
+    assert "by these flags: unlike its neighbours, throughput falls, impossible scaling" in said
     assert "Unsteady epochs alone make a mean less sure, not wrong, and stay in." in said
 
 

@@ -18,7 +18,7 @@ from planner.answers.comparison._snapshot import made_problem
 from planner.answers.comparison.question import MOST_OPTIONS, Request
 from planner.catalog import PRECISIONS, is_stale
 from planner.compare import ASSUMPTION_TEXTS, MOST_COUNT, Assumptions
-from planner.compare.evaluation import Limits
+from planner.compare.comparison import Limits
 from planner.core import (
     HOUR_S,
     Parameter,

@@ -8,7 +8,7 @@ from datetime import date
 from typing import Final
 
 from planner.answers.comparison._tables import option_rows
-from planner.compare.evaluation import Comparison
+from planner.compare.comparison import Comparison
 from planner.core import Record, Text, in_words, several
 from planner.cost import DOLLARS, Display, money
 from planner.job import Job

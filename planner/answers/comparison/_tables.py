@@ -11,7 +11,7 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Final, Literal
 
 from planner.compare import THERE, basis_words, chance_to_meet, may_fit
-from planner.compare.evaluation import Comparison, Row
+from planner.compare.comparison import Comparison, Row
 from planner.core import Basis, Estimate, Record, Refusal, Text, cell, estimate_cells, hms, several
 from planner.cost import DOLLARS, Display, likely, shown
 from planner.job import OWN_ENTRY, Candidate, Job, gigabytes

@@ -31,7 +31,7 @@ from planner.compare import (
     with_electricity,
     with_tariff_uncertainty,
 )
-from planner.compare.evaluation import CompareQuestion, Comparison, Limits
+from planner.compare.comparison import CompareQuestion, Comparison, Limits
 from planner.core import (
     Estimate,
     Refusal,

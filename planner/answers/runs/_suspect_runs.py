@@ -134,7 +134,10 @@ def priors_of(store: Store, runs: Sequence[Run], without: frozenset[str]) -> lis
     """Return the prior of each run, as in `with_priors`."""
     beside = _scatter(store, without, runs) if runs else {}
     own = zip(runs, _own(runs, without), strict=True)
-    return [beside.get(_where(r), _NOTHING).without(s).prior() for r, s in own]
+    return [
+        beside.get((r.file.rpartition("/")[0], r.system, r.mode), _NOTHING).without(s).prior()
+        for r, s in own
+    ]
 
 
 def _scatter(store: Store, without: frozenset[str], runs: Sequence[Run]) -> _Scatters:
@@ -181,7 +184,3 @@ def _variation(run: Run, later: int) -> float:
     if later < 2 or run.later_epoch_sd_s is None or not run.later_epoch_mean_s:
         return np.nan
     return run.later_epoch_sd_s / run.later_epoch_mean_s * math.sqrt(later / (later - 1))
-
-
-def _where(run: Run) -> tuple[str, str, str]:
-    return run.file.rpartition("/")[0], run.system, run.mode

@@ -58,10 +58,7 @@ def accepted(path: str) -> Seal | str:
     except FileNotFoundError:
         raise
     except Exception as error:  # noqa: BLE001 - one file must never stop the others
-        return Text(
-            "cannot be read ({first_line}). Restore it from a copy or delete it.",
-            first_line=first_line(error),
-        )
+        return unreadable(error)
 
 
 def text_problem(path: str) -> str | None:
@@ -98,10 +95,15 @@ def body_problem(path: str, rows: int = 1) -> str | None:
     except FileNotFoundError:
         raise
     except Exception as error:  # noqa: BLE001 - one file must never stop the others
-        return Text(
-            "cannot be read ({first_line}). Restore it from a copy or delete it.",
-            first_line=first_line(error),
-        )
+        return unreadable(error)
+
+
+def unreadable(error: Exception) -> Text:
+    """Return why a file that fails to be read is refused."""
+    return Text(
+        "cannot be read ({first_line}). Restore it from a copy or delete it.",
+        first_line=first_line(error),
+    )
 
 
 def first_line(error: Exception) -> str:

@@ -128,7 +128,9 @@ def _check_numbers(
         files = list(dict.fromkeys(f.path.name for f in contradicting))
         remove = files[0] if len(files) == 1 else "those files"
         if any(name.startswith(COMPACT) for name in files):
-            remove += " (a merged file holds other runs too: commit these again)"
+            remove = Text(
+                "{files} (a merged file holds other runs too: commit these again)", files=remove
+            )
         what: str = plural(
             saved,
             "{count} of {planned} rows of this call is saved",

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
-from pages.common.link import slug
+from planner.core import slug
 from tests.pages.conftest import show, sound, texts
 
 TABLE = [

@@ -19,10 +19,10 @@ from backtest.published.what_if import MODELS
 from backtest.questions import regret
 from backtest.questions.figure import MEAN, FigureRow
 from backtest.questions.source_table import PUBLIC_DATA
-from pages.common.link import slug
 from pages.method import accuracy
 from pages.method.formulas import FORMULAS, SLIDERS
 from planner.answers import RULES
+from planner.core import slug
 from tests.pages.conftest import figure, show, sound, texts
 from tests.pages.test_stores import HOSTILE, timed
 from tests.store.build import a_set

@@ -9,9 +9,9 @@ import pyarrow as pa
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.common.link import as_text, slug
+from pages.common.link import as_text
 from planner.convergence import targets_of
-from planner.core import Estimate
+from planner.core import Estimate, slug
 from planner.runs import Trials, TrialSet, table_from_rows
 from planner.store import Store, queries
 from planner.throughput import curves_of

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from planner.answers import CompareAnswer, compare_answered, how_long_answered
-from planner.compare.evaluation import Row
+from planner.compare.comparison import Row
 from planner.core import Refusal
 from planner.epochs.epoch_size import ADD_SIZE
 from planner.store import Store, queries

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from planner.compare import Assumptions, Shop, candidates_of, compare
-from planner.compare.evaluation import CHEAPEST, CompareQuestion, Comparison, Limits
+from planner.compare.comparison import CHEAPEST, CompareQuestion, Comparison, Limits
 from planner.job import Goal, Known, library_of
 from tests.planner.compare.made import CATALOG, RUN, TODAY, job, row
 

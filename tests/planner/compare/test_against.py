@@ -7,7 +7,7 @@ import math
 import pytest
 
 from planner.compare import times_better
-from planner.compare.evaluation import Row, by_id
+from planner.compare.comparison import Row, by_id
 from planner.core import Refusal
 from tests.planner.compare.answers import compared
 

@@ -16,7 +16,7 @@ from planner.compare import (
     electricity_lines,
     electricity_pages,
 )
-from planner.compare.evaluation import Comparison
+from planner.compare.comparison import Comparison
 from planner.core import Estimate
 from planner.cost import DOLLARS, Range
 from planner.job import Hardware, library_of

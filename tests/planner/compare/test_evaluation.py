@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planner.compare import Assumptions, Entry, Shop, candidates_of, compare, monthly_cost
-from planner.compare.evaluation import CompareQuestion, Comparison, Limits, Row, better, by_id
+from planner.compare.comparison import CompareQuestion, Comparison, Limits, Row, by_id
+from planner.compare.evaluation import better
 from planner.compare.rent_or_buy import rent_or_buy
 from planner.core import Estimate, Refusal
 from planner.job import Candidate, Goal, Known, library_of

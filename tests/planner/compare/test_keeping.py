@@ -10,7 +10,7 @@ import pytest
 
 from planner.compare import budget_words, limits_sentence, sentence
 from planner.compare._summary import keeping
-from planner.compare.evaluation import Comparison, Limits, Row
+from planner.compare.comparison import Comparison, Limits, Row
 from planner.core import Estimate
 from planner.cost import Display
 from tests.each import each

@@ -13,16 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planner.compare import LIKELY_IN_TIME, better, chance_to_meet, sentence
-from planner.compare.evaluation import (
-    DECIDED,
-    Comparison,
-    Limits,
-    Row,
-    RowDraws,
-    by_id,
-    ranked,
-    standing,
-)
+from planner.compare.comparison import Comparison, Limits, Row, RowDraws, by_id
+from planner.compare.evaluation import DECIDED, ranked, standing
 from planner.compare.undecided import undecided
 from planner.core import Floats
 from planner.cost import DRAWS, quantiles

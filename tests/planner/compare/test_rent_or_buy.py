@@ -23,7 +23,7 @@ from planner.compare import (
     runs_at,
     utilisation_at,
 )
-from planner.compare.evaluation import CompareQuestion, Comparison, Limits
+from planner.compare.comparison import CompareQuestion, Comparison, Limits
 from planner.compare.rent_or_buy import pays_back, rent_or_buy
 from planner.core import Estimate, Refusal
 from planner.cost import DOLLARS

@@ -9,7 +9,7 @@ import pytest
 
 from planner.compare import Assumptions, RentOrBuy, buying, limits_sentence, sentence
 from planner.compare._sentences import subject, time_with_interval
-from planner.compare.evaluation import Limits
+from planner.compare.comparison import Limits
 from planner.compare.rent_or_buy import rent_or_buy
 from planner.compare.undecided import undecided
 from planner.core import Estimate, Floats, Refusal

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from planner.answers.comparison import JobFacts, Request, compare_parameters, option_rows
 from planner.answers.comparison.question import answered
 from planner.compare import Assumptions, cost_bound, sentence
-from planner.compare.evaluation import Comparison, Limits, Row, by_id
+from planner.compare.comparison import Comparison, Limits, Row, by_id
 from planner.core import Estimate
 from planner.cost import Display
 from tests.planner.compare.made import CATALOG, TODAY, job, offer

@@ -103,7 +103,7 @@ def test_a_chance_of_nearly_one_half_is_reported_as_open() -> None:
     rents = np.where(np.arange(4_096) < 0.497 * 4_096, 2.0, 1.0)
     result = break_even(OFF, rents)
     assert isinstance(result, Refusal)
-    assert result.reason.endswith("It is as likely as not that buying pays off (50 %).")
+    assert result.reason.endswith("Buying has an even chance of paying off (50 %).")
 
 
 def test_medians_the_other_way_round_are_reported_as_medians() -> None:
@@ -112,7 +112,7 @@ def test_medians_the_other_way_round_are_reported_as_medians() -> None:
     assert isinstance(result, Refusal)
     assert " and a median of 0.8" in result.reason
     assert "even where" not in result.reason
-    assert result.reason.endswith("It is as likely as not that buying pays off (47 %).")
+    assert result.reason.endswith("Buying has an even chance of paying off (47 %).")
 
 
 def test_a_chance_of_next_to_nothing_is_reported_as_none() -> None:

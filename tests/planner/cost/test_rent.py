@@ -12,7 +12,6 @@ from planner.cost import (
     billed_s,
     likely,
     lost_share,
-    per_epoch,
     per_hour_of_work,
     rent_per_month,
     rent_per_run,
@@ -42,8 +41,7 @@ def test_golden_a_commitment_is_shared_by_the_runs_of_a_month() -> None:
     assert rent_per_run(committed, 10 * HOUR, [5, 20]).tolist() == [40, 20]
 
 
-def test_golden_per_epoch_and_per_hour_of_work() -> None:
-    assert per_epoch(36.144, 20) == pytest.approx(1.8072)
+def test_golden_per_hour_of_work() -> None:
     assert per_hour_of_work(36.144, 49_830) == pytest.approx(2.6112, abs=5e-5)
 
 
@@ -104,8 +102,8 @@ def test_a_range_is_taken_at_its_likely_value() -> None:
 
 
 def test_a_cost_without_parts_cannot_be_shared() -> None:
-    with pytest.raises(ValueError, match="epochs must be finite and above 0"):
-        per_epoch(1.0, 0)
+    with pytest.raises(ValueError, match="work_s must be finite and above 0"):
+        per_hour_of_work(1.0, 0)
 
 
 @unhurried

@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planner.compare import Entry, candidates_of, compare, tornado
-from planner.compare.evaluation import CompareQuestion, Comparison, Limits, Row, better, by_id
+from planner.compare.comparison import CompareQuestion, Comparison, Limits, Row, by_id
+from planner.compare.evaluation import better
 from planner.compare.undecided import undecided
 from planner.core import Estimate
 from planner.job import Goal, Job, Known, OwnTarget, library_of, parts_of, timed, work_draws

@@ -13,7 +13,7 @@ import pytest
 from planner.answers.comparison import Answered, JobFacts, Request
 from planner.answers.comparison.question import answered
 from planner.compare import ASSUMPTION_TEXTS, Assumptions, sentence
-from planner.compare.evaluation import Limits
+from planner.compare.comparison import Limits
 from planner.core import Estimate, interval
 from planner.cost import Display, money_with_interval
 from planner.job import Described, job_described, library_of

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from numpy.testing import assert_allclose
 
-from planner.suspects._checks import falling_flags, scaling_flags
+from planner.suspects._curves import falling_flags, scaling_flags
 from tests.planner.made_suspects import BATCHES, only, run
 
 # -- curves ------------------------------------------------------------------------------------

@@ -23,7 +23,8 @@ from runners.plan.cases import Case
 from runners.process.supervise import Stopped
 from runners.sweep import sweep
 from runners.sweep.measure import Bench, Hooks, measure
-from runners.sweep.sweep import Journal, case_id_of, done_in
+from runners.sweep.rows import Done, case_id_of, done_in
+from runners.sweep.sweep import Journal
 from tests.faults.campaign import small_disk
 from tests.runners.stubs import bench, book, case, orphans, starts
 from tests.store.build import a_set, folder
@@ -325,7 +326,7 @@ def test_the_case_of_a_row_is_that_of_its_plan_whatever_a_child_adds(tmp_path: P
 def test_a_run_that_a_smaller_memory_limit_ended_is_worth_another_try() -> None:
     ended = {"status": "oom", "extra": json.dumps({"memory_limit_bytes": 1_000})}
     for memory_bytes, settled in ((None, True), (1_000, True), (1_200, True), (2_000, False)):
-        done = sweep.Done(rows={case().case_id: (ended,)}, memory_bytes=memory_bytes)
+        done = Done(rows={case().case_id: (ended,)}, memory_bytes=memory_bytes)
         assert done.settled(case(), 3) is settled
     result = {"status": "oom", "extra": json.dumps({})}  # the framework said so: no limit of ours
-    assert sweep.Done(rows={case().case_id: (result,)}, memory_bytes=9e99).settled(case(), 3)
+    assert Done(rows={case().case_id: (result,)}, memory_bytes=9e99).settled(case(), 3)

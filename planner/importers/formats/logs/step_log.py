@@ -148,10 +148,12 @@ def _pattern(files: SourceFiles, stated: Stated) -> re.Pattern[str]:
     text = stated.options.get("pattern", "")
     if not text or len(text) > MOST_PATTERN:
         words = Text(
-            "option pattern: state an expression of at most {most_pattern} characters with ",
+            "option pattern: state an expression of at most {most_pattern} characters with groups "
+            "such as {example}.",
             most_pattern=MOST_PATTERN,
+            example="(?P<step_s>[0-9.]+)",
         )
-        raise SourceError(files.first, [f"{words}groups such as (?P<step_s>[0-9.]+)."])
+        raise SourceError(files.first, [words])
     try:
         pattern = re.compile(text)
     except (re.error, RecursionError, OverflowError) as error:

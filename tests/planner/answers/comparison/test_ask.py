@@ -19,7 +19,7 @@ from planner.compare import (
     sentence,
     tornado,
 )
-from planner.compare.evaluation import Limits
+from planner.compare.comparison import Limits
 from planner.compare.undecided import undecided
 from planner.core import Estimate
 from planner.job import Described, job_described, library_of

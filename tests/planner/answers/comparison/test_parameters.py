@@ -11,7 +11,7 @@ import pytest
 from planner.answers.comparison import COMPARE, TARIFF, compare_parameters, moment_of, moment_text
 from planner.answers.comparison._parameters import VIEW_ONLY
 from planner.compare import Assumptions
-from planner.compare.evaluation import Limits
+from planner.compare.comparison import Limits
 from planner.core import QueryTexts, texts_of_link
 from planner.job import Described, GivenStep, job_described
 from tests.each import each
