@@ -35,8 +35,10 @@ def _read(shipped: Path, own: Path, *_: Hashable) -> CatalogRead:
 def stated(shared: Store, of: TrialSet, target: float) -> tuple[StatedTime, ...]:
     """Return `planner.answers.comparison.stated_of` these trials, cached until one changes."""
     version = kept.trials_version(shared, of)
-    question = ("stated", of, target, version, SHIPPED, folder(), *stamps())
-    return shared.kept.once(question, lambda: stated_of(shared, catalog().catalog, of, target))
+    question = ("stated", of, target, SHIPPED, folder(), *stamps())
+    return shared.kept.once(
+        question, lambda: stated_of(shared, catalog().catalog, of, target), version
+    )
 
 
 def stamps() -> tuple[Hashable, ...]:

@@ -89,7 +89,7 @@ library: Final = facts.library_key
 
 def _of(shared: Store, workload: str, question: Hashable, query: Callable[[], Answer]) -> Answer:
     """Return a result about one workload, cached until its runs change."""
-    return shared.kept.once((question, workload, shared.version(workload)), query)
+    return shared.kept.once((question, workload), query, shared.version(workload))
 
 
 def _about(query: Callable[[Store, str], Answer]) -> Callable[[Store, str], Answer]:
@@ -299,8 +299,8 @@ def set_names(shared: Store) -> list[str]:
 
 def trials(shared: Store, of: TrialSet) -> Trials:
     """Return `planner.store.queries.trials`: flat arrays for every target."""
-    question = ("trials", of, trials_version(shared, of))
-    return shared.kept.once(question, lambda: queries.trials(shared, of))
+    version = trials_version(shared, of)
+    return shared.kept.once(("trials", of), lambda: queries.trials(shared, of), version)
 
 
 def trials_version(shared: Store, of: TrialSet) -> int:
@@ -318,8 +318,11 @@ def optimizer_comparison(
     shared: Store, of: TrialSet, target: float, optimizers: tuple[str, ...]
 ) -> OptimizerComparison:
     """Return the comparison of optimisers of these trials, cached until one changes."""
-    question = ("compared", of, target, optimizers, trials_version(shared, of))
-    return shared.kept.once(question, lambda: compare(trials(shared, of), target, optimizers))
+    return shared.kept.once(
+        ("compared", of, target, optimizers),
+        lambda: compare(trials(shared, of), target, optimizers),
+        trials_version(shared, of),
+    )
 
 
 def families(
@@ -358,7 +361,9 @@ def fitted_curves(
 ) -> list[SystemCurve]:
     """Return `planner.throughput.curves.curves_of` these runs, cached for the same runs."""
     gone = frozenset(r.run_id for r in runs) & frozenset(left_out)
-    return shared.kept.once(("fitted", tuple(runs), gone), lambda: curves_of(runs, left_out))
+    series = frozenset((r.workload, r.system, r.pattern) for r in runs)
+    version = tuple(runs), gone
+    return shared.kept.once(("fitted", series), lambda: curves_of(runs, left_out), version)
 
 
 def trial_set_of(shared: Store, workload: str) -> TrialSet | None:
@@ -374,14 +379,16 @@ def trial_sets_of(shared: Store, workload: str) -> list[TrialSet]:
 def targets(shared: Store, of: TrialSet) -> tuple[list[float], float | None]:
     """Return `planner.convergence.targets_of` and `usual_target` of these trials, cached."""
     read = trials(shared, of)
-    question = ("targets", of, trials_version(shared, of))
-    return shared.kept.once(question, lambda: (targets_of(read), usual_target(read)))
+    version = trials_version(shared, of)
+    return shared.kept.once(
+        ("targets", of), lambda: (targets_of(read), usual_target(read)), version
+    )
 
 
 def target_times(shared: Store, of: TrialSet) -> list[dict[str, Any]]:
     """Return `planner.store.queries.target_times`, cached until its runs change."""
-    question = ("target times", of, trials_version(shared, of))
-    return shared.kept.once(question, lambda: queries.target_times(shared, of))
+    version = trials_version(shared, of)
+    return shared.kept.once(("target times", of), lambda: queries.target_times(shared, of), version)
 
 
 def placements(shared: Store, workload: str, pattern: str) -> dict[str, Placement]:

@@ -105,8 +105,9 @@ def _answered(shared: Store, preset: Preset) -> PresetAnswer:
     else:
         runs, prices = shared.generation, ()
     return shared.kept.once(
-        ("preset", preset.title, runs, prices, today),
+        ("preset", preset.title),
         lambda: preset_answer(preset, shared, hardware.catalog().catalog, today),
+        (runs, prices, today),
     )
 
 

@@ -466,13 +466,14 @@ def _priced(
     """
     texts_of_job = question_texts(job, assumed)
     key = (
-        "capacity", shop.store.generation, id(shop.catalog), shop.today, job.accelerators,
+        "capacity", job.accelerators,
         tuple(sorted((n, tuple(v)) for n, v in texts_of_job.items())),
         tuple(t for t in texts if "|" in t),
     )  # fmt: skip
     priced, here, _ = shop.store.kept.once(
         key,
-        lambda: (*_priced_anew(shop, job, texts, texts_of_job), shop.catalog),  # which keeps its id
+        lambda: (*_priced_anew(shop, job, texts, texts_of_job), shop.catalog),
+        _version(shop),
     )
     problems += [ParameterProblem(parameter="jobs", message=f"{job.name}: {p}") for p in here]
     return None if priced is None else replace(priced, job=job)
@@ -497,8 +498,8 @@ def _priced_anew(
         request = replace(asking.request, entries=tuple(dict.fromkeys(part)))
         options |= {c.id: c for c in every_option(request, facts, shop.today)}
     done: dict[Hashable, Worked]
-    done, _ = shop.store.kept.once(  # the catalogue beside it keeps its id
-        _work_key(shop, question), lambda: ({}, shop.catalog)
+    done, _ = shop.store.kept.once(
+        ("capacity work", _job_texts(question)), lambda: ({}, shop.catalog), _version(shop)
     )
     priced = _PricedJob(job=job, request=request, facts=facts, options=options, times={}, rooms={},
                         worked=done,
@@ -506,10 +507,14 @@ def _priced_anew(
     return priced, ()
 
 
-def _work_key(shop: _Shop, question: QueryTexts) -> Hashable:
+def _version(shop: _Shop) -> Hashable:
+    """Return the version of what a job is priced by; a catalogue beside an answer keeps its id."""
+    return shop.store.generation, id(shop.catalog), shop.today
+
+
+def _job_texts(question: QueryTexts) -> Hashable:
     """Return a key of a job's times: equal keys differ in prices and assumptions at most."""
-    texts = tuple(sorted((n, tuple(v)) for n, v in question.items() if n not in COMMON))
-    return "capacity work", shop.store.generation, id(shop.catalog), shop.today, texts
+    return tuple(sorted((n, tuple(v)) for n, v in question.items() if n not in COMMON))
 
 
 def _entry_text(text: str) -> str:

@@ -1,8 +1,8 @@
 """Answers computed once and shared: the cache of pages and HTTP interface.
 
-A key has everything its answer depends on: the question, and the version of its runs
-(`Store.version`) or the store's generation. So nothing is invalidated: an outdated answer is never
-requested again and is evicted as the least recently used (decision 0030).
+Key and version have everything that an answer depends on: the question, and the version of its
+runs (`Store.version`) or the store's generation. So nothing is invalidated. An outdated answer is
+never requested again: two versions of a key stay, the other ones are evicted (decision 0030).
 """
 
 import math
@@ -20,6 +20,8 @@ from planner.store import sql
 
 Answer = TypeVar("Answer")
 MISSING: Final = object()
+VERSIONS_KEPT: Final = 2
+"""Of a key: a page that is still being drawn may see the state before the last one."""
 
 
 @dataclass(slots=True)
@@ -32,7 +34,7 @@ class _Entry:
 
 
 class Kept:
-    """The most recently used answers, up to a total weight. Thread-safe.
+    """The most recently used answers, up to a total weight, in their last versions. Thread-safe.
 
     Args:
         most: the maximum total weight.
@@ -42,28 +44,31 @@ class Kept:
     def __init__(self, most: int, weigh: Callable[[Any], int] = lambda _: 1) -> None:
         self.most = most
         self._weigh = weigh
-        self._entries: OrderedDict[Hashable, _Entry] = OrderedDict()
+        self._entries: OrderedDict[tuple[Hashable, Hashable], _Entry] = OrderedDict()
+        self._versions: dict[Hashable, list[Hashable]] = {}
         self._lock = threading.Lock()
         self.weight = 0
 
     def __len__(self) -> int:
         return len(self._entries)
 
-    def once(self, key: Hashable, work: Callable[[], Answer]) -> Answer:
-        """Return the answer under `key`, computed by `work` if it is missing.
+    def once(self, key: Hashable, work: Callable[[], Answer], version: Hashable = None) -> Answer:
+        """Return the answer under `key` in that version, computed by `work` if it is missing.
 
         A request for an answer in progress waits for it. If that work fails, its own caller gets
         the error, and each waiting one tries for itself.
         """
+        place = key, version
         while True:
             with self._lock:
-                entry = self._entries.get(key)
+                entry = self._entries.get(place)
                 mine = entry is None
                 if entry is None:
-                    entry = self._entries[key] = _Entry()
-                self._entries.move_to_end(key)
+                    entry = self._entries[place] = _Entry()
+                    self._outdate(key, version)
+                self._entries.move_to_end(place)
             if mine:
-                return self._made(key, entry, work)
+                return self._made(place, entry, work)
             entry.done.wait()
             if entry.answer is not MISSING:
                 answer: Answer = entry.answer
@@ -72,28 +77,45 @@ class Kept:
     def peek(self, key: Hashable) -> Any:  # noqa: ANN401 - whatever was kept
         """Return the answer under `key`, or `MISSING`: it does not wait for one in progress."""
         with self._lock:
-            entry = self._entries.get(key)
+            entry = self._entries.get((key, None))
             return MISSING if entry is None else entry.answer
 
     def clear(self) -> None:
         """Forget all answers; work in progress is finished for those who wait."""
         with self._lock:
             self._entries.clear()
+            self._versions.clear()
             self.weight = 0
 
-    def _made(self, key: Hashable, entry: _Entry, work: Callable[[], Answer]) -> Answer:
+    def _outdate(self, key: Hashable, version: Hashable) -> None:
+        """Add a version of a key; evict those before the last ones."""
+        versions = self._versions.setdefault(key, [])
+        versions.append(version)
+        for old in versions[:-VERSIONS_KEPT]:
+            self._evict((key, old))
+
+    def _evict(self, place: tuple[Hashable, Hashable]) -> None:
+        key, version = place
+        self.weight -= self._entries.pop(place).weight
+        self._versions[key].remove(version)
+        if not self._versions[key]:
+            del self._versions[key]
+
+    def _made(
+        self, place: tuple[Hashable, Hashable], entry: _Entry, work: Callable[[], Answer]
+    ) -> Answer:
         try:
             answer = work()
             weight = self._weigh(answer)
         except BaseException:  # including a page that was stopped
             with self._lock:
-                if self._entries.get(key) is entry:
-                    del self._entries[key]
+                if self._entries.get(place) is entry:
+                    self._evict(place)
             entry.done.set()
             raise
         with self._lock:
             entry.answer = answer
-            if self._entries.get(key) is entry:
+            if self._entries.get(place) is entry:
                 entry.weight = weight
                 self.weight += weight
                 self._drop()
@@ -103,11 +125,11 @@ class Kept:
     def _drop(self) -> None:
         """Evict the least recently used answers; those in progress weigh nothing."""
         while self.weight > self.most:
-            made = (key for key, entry in self._entries.items() if entry.answer is not MISSING)
-            key = next(made, MISSING)
-            if key is MISSING:
+            made = (place for place, e in self._entries.items() if e.answer is not MISSING)
+            oldest = next(made, None)
+            if oldest is None:
                 return
-            self.weight -= self._entries.pop(key).weight
+            self._evict(oldest)
 
 
 SETTING: Final = "EPOCHWISE_MEMORY_GB"

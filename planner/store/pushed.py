@@ -218,8 +218,8 @@ def _row(at: int, run: object) -> tuple[dict[str, Any], list[ParameterProblem]]:
             problems.append(ParameterProblem(parameter=f"runs[{at}].{_short(name)}", message=text))
             continue
         row[name] = cell
-        if isinstance(cell, str) and (found := CONTROL.search(cell)):
-            text = Text("has the control character U+{code:04X}.", code=ord(found[0]))
+        if isinstance(cell, str) and (control := CONTROL.search(cell)):
+            text = Text("has the control character U+{code:04X}.", code=ord(control[0]))
             problems.append(ParameterProblem(parameter=f"runs[{at}].{name}", message=text))
         if pa.types.is_timestamp(column.type) and cell is not None:
             try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -144,3 +145,32 @@ def test_a_page_that_is_drawn_keeps_the_answers_of_its_moment(tmp_path: Path) ->
         other.join()
         assert store.once("all", lambda: "after") == "before"
     assert store.once("all", lambda: "after") == "after"
+
+
+def test_of_a_key_the_last_two_versions_stay() -> None:
+    kept, worked = Kept(100), itertools.count()
+    for version in range(1, 6):
+        for key in ("a", "b"):
+            kept.once(key, lambda: next(worked), version)
+    assert len(kept) == kept.weight == 4
+    assert kept.once("a", lambda: next(worked), 4) == 6
+    assert kept.once("a", lambda: next(worked), 3) == 10  # outdated long ago: computed anew
+
+
+def test_a_version_outdated_while_it_is_computed_reaches_its_caller_and_weighs_nothing() -> None:
+    kept = Kept(100)
+
+    def slow() -> str:
+        for newer in (2, 3):
+            kept.once("a", lambda: "newer", newer)
+        return "old"
+
+    assert kept.once("a", slow, 1) == "old"
+    assert len(kept) == kept.weight == 2
+
+
+def test_an_evicted_version_leaves_no_trace_of_its_key() -> None:
+    kept = Kept(2)
+    for key in range(50):
+        kept.once(key, lambda: None, "version")
+    assert len(kept) == len(kept._versions) == 2
