@@ -26,7 +26,7 @@ from numpy.typing import ArrayLike
 from planner.core import Basis, Estimate, Floats, Refusal, Text, message_of, or_refusal, t_quantile
 from planner.fits import TWICE, StepTimeCurve
 from planner.runs import Placement, Run
-from planner.scaling._terms import DOF, MOST, StepPlaces
+from planner.scaling._terms import CROSSED_SD, DOF, MOST, StepPlaces
 from planner.scaling.answers import KAPPA, TANGLED, ScalingCurve, octaves, places_of
 from planner.scaling.fit import fit_scaling
 
@@ -163,8 +163,8 @@ def at_count(
         launch: as in `ScalingCurve.step_time`.
 
     Returns:
-        The curve, or the `Refusal` of every batch there: an unmeasured link class or launch mode,
-        or undetermined terms.
+        The curve, or the `Refusal` of every batch there: an unmeasured single device or launch
+        mode, undetermined terms, or runs that the form does not fit.
 
     Raises:
         ValueError: an impossible device or node count.
@@ -176,6 +176,8 @@ def at_count(
     at = places_of(scaling, sizes[:1], devices, nodes, launch)
     if isinstance(at, Refusal):
         return at
+    if scaling.has_no_form and isinstance(scaling.overhead_s, Refusal):
+        return scaling.overhead_s
     half = _half_saturation(scaling, at, devices, estimate.reasons)
     if isinstance(half, Refusal):
         return half
@@ -230,7 +232,7 @@ def _half_saturation(
     terms = scaling.terms
     fixed = terms.questions(at)[0]
     slope = np.zeros(fixed.size)
-    fixed[terms.modes], slope[terms.modes] = 0.0, 1.0
+    slope[terms.modes], fixed[terms.modes] = fixed[terms.modes] / float(at.batch[0]), 0.0
     if not terms.determined(np.stack([fixed, slope])).all():
         return TANGLED
     overhead_s, per_sample_s = float(fixed @ terms.value), float(slope @ terms.value)
@@ -238,10 +240,11 @@ def _half_saturation(
         value = 0.0 if per_sample_s else np.inf
         return _estimate(value, (0.0, np.inf), scaling, devices, reasons)
     gradient = fixed / overhead_s - slope / per_sample_s
-    link = int(at.link[0])
+    link = int(terms.link_of(at)[0])
     far = KAPPA * octaves(
         np.array(float(devices)), scaling.fewest_devices[link], scaling.most_devices[link]
     )
+    far = np.hypot(far, CROSSED_SD * (link != int(at.link[0])))
     q = float(t_quantile(scaling.level, DOF) * np.hypot(terms.deviation(gradient), far))
     value = devices * overhead_s / per_sample_s
     with np.errstate(over="ignore"):  # an open upper end is infinite

@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose
 from planner.convergence import ConvergenceCurve, fit_convergence
 from planner.core import Estimate, Refusal
 from planner.runs import Placement, Run
-from planner.scaling import Scaled, growth, scaling_of
+from planner.scaling import CountCurve, Scaled, growth, scaling_of
 from planner.scaling._runs import NO_POINTS
 from planner.throughput import curves_of
 from planner.time_to_target import (
@@ -24,6 +24,7 @@ from planner.time_to_target import (
 )
 from planner.time_to_target.frontier import efficiencies, ways
 from planner.time_to_target.goodput import time_on
+from tests.planner.asking import answer
 from tests.planner.epochs.test_how_long import RUN
 from tests.planner.time_to_target.test_optimizer_curves import one
 
@@ -163,10 +164,12 @@ def test_beyond_twice_the_measured_count_it_is_a_guess() -> None:
     assert [scaled().is_guess(n) for n in (1, 4, 8, 9)] == [False, False, False, True]
 
 
-def test_another_node_than_the_measured_one_is_refused() -> None:
-    refused = scaled().at(8, nodes=2)
-    assert isinstance(refused, Refusal)
-    assert refused.reason.startswith("Nothing was measured on several nodes")
+def test_another_node_than_the_measured_one_is_answered_and_said() -> None:
+    there = scaled().at(8, nodes=2)
+    assert isinstance(there, CountCurve)
+    found = answer(there.step_time(64.0))
+    assert found.basis == "similar workload"
+    assert found.reasons[0].startswith("The link between nodes was not measured")
 
 
 def test_scaling_is_strong_at_a_fixed_batch_and_weak_at_a_fixed_batch_per_device() -> None:
