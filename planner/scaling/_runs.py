@@ -25,7 +25,7 @@ from numpy.typing import ArrayLike
 
 from planner.core import Basis, Estimate, Floats, Refusal, Text, message_of, or_refusal, t_quantile
 from planner.fits import TWICE, StepTimeCurve
-from planner.runs import Placement, Run
+from planner.runs import PER_NODE, Placement, Run
 from planner.scaling._terms import CROSSED_SD, DOF, MOST, StepPlaces
 from planner.scaling.answers import KAPPA, TANGLED, ScalingCurve, octaves, places_of
 from planner.scaling.fit import fit_scaling
@@ -286,12 +286,13 @@ class Scaled:
     """A scaling curve of one workload on one system, with its measured counts.
 
     `launch` names the launch mode where several were measured; `counts` are the measured device
-    counts.
+    counts. A `slice` of TPUs counts as one node.
     """
 
     curve: ScalingCurve
     launch: str | None
     counts: tuple[int, ...]
+    slice: bool = False
 
     @property
     def most(self) -> int:
@@ -300,9 +301,10 @@ class Scaled:
 
     @property
     def devices_per_node(self) -> int:
-        """The largest measured devices per node; unlimited if only one node was measured."""
-        several_measured = np.isfinite(self.curve.most_devices[2])
-        return self.curve.devices_per_node if several_measured else int(MOST)
+        """The largest measured devices per node, at least `PER_NODE` if only one was measured."""
+        if np.isfinite(self.curve.most_devices[2]):
+            return self.curve.devices_per_node
+        return int(MOST) if self.slice else max(self.curve.devices_per_node, PER_NODE)
 
     def nodes_for(self, devices: int) -> int:
         """Return how many nodes the devices fill."""
@@ -314,10 +316,10 @@ class Scaled:
         return at_count(self.curve, devices, over, self.launch)
 
     def is_guess(self, devices: int, nodes: int | None = None) -> bool:
-        """Return whether `devices` are more than twice those measured on their link."""
+        """Return whether `devices` are more than twice those measured, or their link was not."""
         over = self.nodes_for(devices) if nodes is None else nodes
-        link = 2 if over > 1 else int(devices > 1)
-        return bool(devices > TWICE * self.curve.most_devices[link])
+        most = float(self.curve.most_devices[2 if over > 1 else int(devices > 1)])
+        return not devices <= TWICE * most
 
 
 def scaling_of(
@@ -380,6 +382,7 @@ def scaling_through(
         curve=curve,
         launch=_launch_mode(at, like) if several else None,
         counts=tuple(sorted({p.devices for p in at})),
+        slice="TPU" in name,
     )
 
 

@@ -149,9 +149,10 @@ def test_times_no_curve_can_have_are_a_refusal_not_an_error() -> None:
 # -- any number of devices -----------------------------------------------------------------------
 
 
-def test_devices_stay_on_one_node_until_several_were_measured() -> None:
+def test_devices_fill_nodes_of_eight_until_several_were_measured_and_slices_are_one() -> None:
     alone = scaled()
-    assert alone.nodes_for(64) == 1
+    assert [alone.nodes_for(n) for n in (4, 8, 9, 64)] == [1, 1, 2, 8]
+    assert replace(alone, slice=True).nodes_for(64) == 1
     runs, places = swept()
     far = {k: replace(p, nodes=2) for k, p in places.items() if p.devices == 4}
     spread = scaling_of(runs, places | far, ALONE)
@@ -162,6 +163,7 @@ def test_devices_stay_on_one_node_until_several_were_measured() -> None:
 
 def test_beyond_twice_the_measured_count_it_is_a_guess() -> None:
     assert [scaled().is_guess(n) for n in (1, 4, 8, 9)] == [False, False, False, True]
+    assert scaled().is_guess(4, nodes=2)
 
 
 def test_another_node_than_the_measured_one_is_answered_and_said() -> None:
