@@ -1,5 +1,6 @@
 """Formulas over machines, with charts: cost, several devices, unmeasured hardware, crossover."""
 
+import math
 from functools import cache
 from typing import Final
 
@@ -33,7 +34,15 @@ from planner.figures.frame import Theme
 from planner.job import efficiency as spread
 from planner.job import sentence, utilizations
 from planner.job.efficiency import efficiency
-from planner.scaling import ScalingCurve, answers, fit, fit_scaling, growth
+from planner.scaling import (
+    CROSSED_LOSS,
+    CROSSED_SD,
+    ScalingCurve,
+    answers,
+    fit,
+    fit_scaling,
+    growth,
+)
 from planner.throughput import crossover, crossover_batch, size
 from planner.transfer import BASIS_OF, Cell, DataSheet, Library, Transferred, fit_library, transfer
 
@@ -233,7 +242,7 @@ def _scaling(values: Values) -> ScalingCurve | Refusal:
 
 
 def devices_picture(values: Values, look: Theme) -> Picture:
-    """Return weak scaling efficiency over devices: measured, extrapolated and refused."""
+    """Return weak scaling efficiency over devices: measured, extrapolated and assumed."""
     curve, most = _scaling(values), values["devices"]
     count: Floats = np.asarray(2.0 ** np.arange(8), dtype=np.float64)
     if isinstance(curve, Refusal):
@@ -248,7 +257,7 @@ def devices_picture(values: Values, look: Theme) -> Picture:
                              value=value, low=low, high=high, largest=most)  # fmt: skip
     return Picture(
         figure=figures.efficiency([line], look),
-        sentences=(_made_of(curve, most), *_refused_from(count, value, most)),
+        sentences=(_made_of(curve, most), *_assumed_from(count, most)),
         caption="Made-up step times that lie on the form: 64 samples per device, nodes of 8. Grey "
         "dashes were not measured; beyond twice the measured count the answer is called a guess.",
     )
@@ -272,15 +281,14 @@ def _made_of(curve: ScalingCurve, most: float) -> str:
     )
 
 
-def _refused_from(count: Floats, value: Floats, most: float) -> tuple[str, ...]:
-    missing = count[(count > most) & ~np.isfinite(value)]
-    if not missing.size:
+def _assumed_from(count: Floats, most: float) -> tuple[str, ...]:
+    assumed = count[count > PER_NODE]
+    if most > PER_NODE or not assumed.size:
         return ()
     return (
         Text(
-            "From {missing:.0f} devices on there is no answer. No run crossed from node "
-            "to node, and other links do not show what that costs.",
-            missing=missing[0],
+            "From {assumed:.0f} devices on the link between nodes is assumed: no run crossed it.",
+            assumed=assumed[0],
         ),
     )
 
@@ -301,9 +309,11 @@ DEVICES: Final = Formula(
     "samples a second of one device. The ratio r and efficiencies are shares.",
     limits=Text(
         "Every term is at least 0. r ships as {fading:g}. The interval widens by "
-        "{in_per_cent} for each doubling of the devices outside the measured. A link "
-        "that no run crossed is refused; beyond twice the measured count an answer is a "
-        "guess.",
+        "{in_per_cent} for each doubling of the devices outside the measured. Nodes that "
+        "no run crossed are assumed to have the link in a node; the step is {loss:.0f} % longer, "
+        "with an sd of {sd:.0f} %. Beyond twice the measured count an answer is a guess.",
+        loss=100 * math.expm1(CROSSED_LOSS),
+        sd=100 * CROSSED_SD,
         fading=fit.FADING,
         in_per_cent=in_per_cent(answers.KAPPA),
     ),

@@ -30,10 +30,9 @@ from planner.catalog import Accelerator, Catalog, accelerator_named
 from planner.core import Text
 from planner.job._records import Hardware
 from planner.job.efficiency import per_accelerator
+from planner.runs import PER_NODE
 from planner.transfer import DataSheet, Library, fit_library
 
-PER_NODE: Final = 8
-"""Accelerators in one machine, as servers are sold; a TPU slice counts as one machine."""
 _SLICE: Final = re.compile(r"TPU[ -]?v(\d+)([a-z]*)[ -](\d+)", re.IGNORECASE)
 _CORES_PER_CHIP: Final = {"2": 2, "3": 2, "4": 2, "5p": 2}
 

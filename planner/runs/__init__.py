@@ -39,6 +39,7 @@ from planner.runs._schema import (
 
 if TYPE_CHECKING:
     from planner.runs._run import (
+        PER_NODE,
         READ,
         CheckedRun,
         FormRun,

@@ -23,6 +23,9 @@ from typing import Any, Final, TypeVar
 from planner.core import Record, Text, percent, shipped_rows
 from planner.runs.later_epochs import EPOCHS, EpochPrior
 
+PER_NODE: Final = 8
+"""Accelerators in one machine, as servers are sold; a TPU slice counts as one machine."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Placement:

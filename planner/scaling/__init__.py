@@ -17,7 +17,7 @@ from planner.scaling._runs import (
     scaling_of,
     scaling_through,
 )
-from planner.scaling._terms import DOF, StepPlaces, growth
+from planner.scaling._terms import CROSSED_LOSS, CROSSED_SD, DOF, PUBLISHED, StepPlaces, growth
 from planner.scaling._uneven import (
     Asynchronous,
     Workers,
@@ -35,6 +35,7 @@ from planner.scaling._uneven import (
 from planner.scaling.answers import (
     GROWTH_SD,
     KAPPA,
+    MEASURE_LINK,
     DeviceSpeedUp,
     ScalingCurve,
     assumed_share,

@@ -25,8 +25,8 @@ from numpy.typing import ArrayLike
 
 from planner.core import Basis, Estimate, Floats, Refusal, Text, message_of, or_refusal, t_quantile
 from planner.fits import TWICE, StepTimeCurve
-from planner.runs import Placement, Run
-from planner.scaling._terms import DOF, MOST, StepPlaces
+from planner.runs import PER_NODE, Placement, Run
+from planner.scaling._terms import CROSSED_SD, DOF, MOST, StepPlaces
 from planner.scaling.answers import KAPPA, TANGLED, ScalingCurve, octaves, places_of
 from planner.scaling.fit import fit_scaling
 
@@ -163,8 +163,8 @@ def at_count(
         launch: as in `ScalingCurve.step_time`.
 
     Returns:
-        The curve, or the `Refusal` of every batch there: an unmeasured link class or launch mode,
-        or undetermined terms.
+        The curve, or the `Refusal` of every batch there: an unmeasured single device or launch
+        mode, undetermined terms, or runs that the form does not fit.
 
     Raises:
         ValueError: an impossible device or node count.
@@ -176,6 +176,8 @@ def at_count(
     at = places_of(scaling, sizes[:1], devices, nodes, launch)
     if isinstance(at, Refusal):
         return at
+    if scaling.has_no_form and isinstance(scaling.overhead_s, Refusal):
+        return scaling.overhead_s
     half = _half_saturation(scaling, at, devices, estimate.reasons)
     if isinstance(half, Refusal):
         return half
@@ -230,7 +232,7 @@ def _half_saturation(
     terms = scaling.terms
     fixed = terms.questions(at)[0]
     slope = np.zeros(fixed.size)
-    fixed[terms.modes], slope[terms.modes] = 0.0, 1.0
+    slope[terms.modes], fixed[terms.modes] = fixed[terms.modes] / float(at.batch[0]), 0.0
     if not terms.determined(np.stack([fixed, slope])).all():
         return TANGLED
     overhead_s, per_sample_s = float(fixed @ terms.value), float(slope @ terms.value)
@@ -238,10 +240,11 @@ def _half_saturation(
         value = 0.0 if per_sample_s else np.inf
         return _estimate(value, (0.0, np.inf), scaling, devices, reasons)
     gradient = fixed / overhead_s - slope / per_sample_s
-    link = int(at.link[0])
+    link = int(terms.link_of(at)[0])
     far = KAPPA * octaves(
         np.array(float(devices)), scaling.fewest_devices[link], scaling.most_devices[link]
     )
+    far = np.hypot(far, CROSSED_SD * (link != int(at.link[0])))
     q = float(t_quantile(scaling.level, DOF) * np.hypot(terms.deviation(gradient), far))
     value = devices * overhead_s / per_sample_s
     with np.errstate(over="ignore"):  # an open upper end is infinite
@@ -283,12 +286,13 @@ class Scaled:
     """A scaling curve of one workload on one system, with its measured counts.
 
     `launch` names the launch mode where several were measured; `counts` are the measured device
-    counts.
+    counts. A `slice` of TPUs counts as one node.
     """
 
     curve: ScalingCurve
     launch: str | None
     counts: tuple[int, ...]
+    slice: bool = False
 
     @property
     def most(self) -> int:
@@ -297,9 +301,10 @@ class Scaled:
 
     @property
     def devices_per_node(self) -> int:
-        """The largest measured devices per node; unlimited if only one node was measured."""
-        several_measured = np.isfinite(self.curve.most_devices[2])
-        return self.curve.devices_per_node if several_measured else int(MOST)
+        """The largest measured devices per node, at least `PER_NODE` if only one was measured."""
+        if np.isfinite(self.curve.most_devices[2]):
+            return self.curve.devices_per_node
+        return int(MOST) if self.slice else max(self.curve.devices_per_node, PER_NODE)
 
     def nodes_for(self, devices: int) -> int:
         """Return how many nodes the devices fill."""
@@ -311,10 +316,10 @@ class Scaled:
         return at_count(self.curve, devices, over, self.launch)
 
     def is_guess(self, devices: int, nodes: int | None = None) -> bool:
-        """Return whether `devices` are more than twice those measured on their link."""
+        """Return whether `devices` are more than twice those measured, or their link was not."""
         over = self.nodes_for(devices) if nodes is None else nodes
-        link = 2 if over > 1 else int(devices > 1)
-        return bool(devices > TWICE * self.curve.most_devices[link])
+        most = float(self.curve.most_devices[2 if over > 1 else int(devices > 1)])
+        return not devices <= TWICE * most
 
 
 def scaling_of(
@@ -377,6 +382,7 @@ def scaling_through(
         curve=curve,
         launch=_launch_mode(at, like) if several else None,
         counts=tuple(sorted({p.devices for p in at})),
+        slice="TPU" in name,
     )
 
 

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -111,14 +111,19 @@ class StepPlaces:
         counts = np.ceil(self.devices / self.nodes) if growing.in_node else self.devices
         return growth(counts, growing.fading)
 
-    def design(self, modes: int, growing: Growing) -> Floats:
-        """Return the weight of every term in the step time, shape (..., modes + 5)."""
+    def design(
+        self, modes: int, growing: Growing, links: NDArray[np.int64] | None = None
+    ) -> Floats:
+        """Return the weight of every term in the step time, shape (..., modes + 5).
+
+        `links` are the link classes whose cost counts in place of `link`.
+        """
         rows = np.zeros((*self.batch.shape, modes + 1 + LINK_TERMS))
         np.put_along_axis(rows, self.mode[..., None], 1.0, axis=-1)
         rows[..., modes] = self.batch
-        grown = self.grown(growing)
+        grown, of_place = self.grown(growing), self.link if links is None else links
         for link in (1, 2):
-            here, column = self.link == link, modes + 2 * link - 1
+            here, column = of_place == link, modes + 2 * link - 1
             rows[..., column] = here
             rows[..., column + 1] = here * grown
         return rows
@@ -151,6 +156,7 @@ class Terms:
     growing: Growing
     scatter: float
     level: float
+    links: frozenset[int] = frozenset({0, 1, 2})
 
     @property
     def modes(self) -> int:
@@ -162,9 +168,21 @@ class Terms:
         """Relative standard deviation of one measurement: the residuals', at least `SD0`."""
         return float(np.fmax(self.scatter, SD0))
 
+    def link_of(self, at: StepPlaces) -> NDArray[np.int64]:
+        """Return the link classes whose cost counts at these places.
+
+        A link of several devices without runs counts as the measured one, and one between nodes
+        costs CROSSED_LOSS of the step beside it.
+        """
+        stand_in = [0, *(link if link in self.links else 3 - link for link in (1, 2))]
+        return np.asarray(np.array(stand_in)[at.link])
+
     def questions(self, at: StepPlaces) -> Floats:
         """Return weight of every term in the step time at these places, shape (..., modes + 5)."""
-        return at.design(self.modes, self.growing)
+        link = self.link_of(at)
+        crosses = (link == 1) & (at.link == 2)
+        design = at.design(self.modes, self.growing, link)
+        return np.where(crosses[..., None], math.exp(CROSSED_LOSS), 1.0) * design
 
     def deviation(self, questions: Floats) -> Floats:
         """Return the standard deviation of combinations of terms; (..., modes + 5) gives (...)."""
@@ -213,6 +231,7 @@ def fit_terms(
         growing=growing,
         scatter=float(np.sqrt(fit.rss / left_over)) if left_over > 0 else np.nan,
         level=level,
+        links=frozenset(runs.link.tolist()),
     )
 
 
@@ -317,6 +336,8 @@ SHORT_S: Final = 0.05
 """Step time below which the sd of published series grows no further [s]."""
 LONG_S: Final = 1.0
 """Step time above which it shrinks no further [s]."""
+CROSSED_LOSS: Final = 0.05
+"""Of a step whose nodes no run crossed, beyond the cost of the link in a node [logarithm]."""
 CROSSED_SD: Final = 0.15
 """Of a link between nodes that no run crossed [relative sd]."""
 _LEAST_S: Final = 0.002
@@ -326,17 +347,19 @@ _MOST_S: Final = 1000.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScalingLaw:
-    """The four constants of the law.
+    """The five constants of the law.
 
     `loss` is lost per doubling of the devices, `fewer` per halving of the batch per device at a
     step of 1 s [logarithm]; `power` is the growth of that as steps shorten [exponent], `spread` the
-    relative sd after one doubling or halving at steps of 1 s or more.
+    relative sd after one doubling or halving at steps of 1 s or more. `trend` is the share that
+    runs at one batch per device add where their own form loses more [share].
     """
 
     loss: float = 0.015
     fewer: float = 0.10
     power: float = 0.3
     spread: float = 0.045
+    trend: float = 0.5
 
     def log_factor(self, step_s: Floats, doublings: Floats, halvings: Floats) -> Floats:
         """Return ln of a device's speed over its speed in the starting run.
@@ -366,46 +389,128 @@ class LargestCount:
     """The runs at the largest device count, and the law that starts from them.
 
     `batch` are their batches per device [samples] in rising order and `step_s` the seconds of a
-    step (geometric mean of repeats), shape (batches,). The law answers where the terms are
-    undetermined. With `one_batch_each` (no device count was timed at two batches) it also covers
-    unmeasured links and batches far from the measured ones. `crossed` is set if a run was on
-    several nodes, `only` if the form does not fit and the law answers everywhere.
+    step, shape (batches,), on `nodes`. The law answers where the terms are undetermined.
+
+    With `one_batch_each` (no device count was timed at two batches) it also covers unmeasured links
+    and other batches than those of the runs. It answers `everywhere` where these runs had several
+    batches, or one placement at each count. `counts` are the measured device counts in rising
+    order, `usual` the batch per device of each, and `residual` its ln(measured step/step of the
+    law), shape (counts,). The residual is interpolated over ln(devices) and halves with every
+    doubling or halving of the batch, so that the curve passes through the runs without a step.
+
+    `only` is set if the form does not fit, and the law answers everywhere too. `scatter` is the
+    relative sd of a run, `crossed` whether a run was on several nodes.
     """
 
     devices: float
+    nodes: float
     batch: Floats
     step_s: Floats
+    counts: Floats
+    usual: Floats
+    residual: Floats
     one_batch_each: bool
+    one_place_each: bool
     crossed: bool
+    scatter: float = 0.0
     only: bool = False
     law: ScalingLaw = PUBLISHED
 
-    def step_time(self, at: StepPlaces) -> tuple[Floats, Floats]:
-        """Return the seconds of a step at these places, and their relative standard deviation."""
-        halvings = np.log2(self.batch) - np.log2(at.batch)[..., None]
-        nearest = np.abs(halvings).argmin(axis=-1)
-        there: Floats = self.step_s[nearest]
-        fewer = np.log2(self.batch[nearest] / at.batch)
+    @property
+    def weak(self) -> bool:
+        """Whether all runs had one batch per device."""
+        return self.one_batch_each and bool(np.isclose(self.usual, self.usual[0]).all())
+
+    @property
+    def everywhere(self) -> bool:
+        """Whether the law answers everywhere."""
+        return self.only or (self.one_batch_each and (self.one_place_each or not self.weak))
+
+    def step_time(self, at: StepPlaces, trend: ArrayLike = -np.inf) -> tuple[Floats, Floats]:
+        """Return the seconds of a step at these places, and their relative standard deviation.
+
+        Args:
+            at: places.
+            trend: ln of the growth of a step from the largest count by the runs' own form; a share
+                of what it exceeds the law's by is added, and is an sd too.
+        """
         doublings = np.log2(at.devices / self.devices)
-        factor = np.exp(self.law.log_factor(there, doublings, fewer))
-        seconds = there * at.batch / self.batch[nearest] / factor
+        near, part = _between(np.log(at.batch), np.log(self.batch))
+        ends = (near, np.minimum(near + 1, self.batch.size - 1))
+        logs, sds = zip(*(self._from(i, at.batch, doublings) for i in ends), strict=True)
+        steeper = self.law.trend * np.maximum(np.asarray(trend) - self.law.loss * doublings, 0.0)
+        log_s = (1.0 - part) * logs[0] + part * logs[1] + steeper
+        sd = np.minimum(*sds)
+        if self.one_batch_each and self.everywhere:
+            inside = at.devices <= self.devices
+            counts = np.log2(self.counts)
+            away = np.abs(np.log2(at.devices)[..., None] - counts).min(axis=-1)
+            usual = np.interp(np.log2(at.devices), counts, np.log2(self.usual))
+            halvings = usual - np.log2(at.batch)
+            seen = np.interp(np.log2(at.devices), counts, self.residual)
+            log_s = log_s + seen * np.exp2(-np.abs(halvings))
+            there = np.full(at.batch.shape, self.step_s[0])
+            sd = np.where(inside, self.law.sd(there, away, halvings), sd)
         unknown = CROSSED_SD * ((at.nodes > 1.0) & (not self.crossed))
-        return np.asarray(seconds), np.hypot(self.law.sd(there, doublings, fewer), unknown)
+        return np.exp(log_s), np.sqrt(sd**2 + self.scatter**2 + unknown**2 + steeper**2)
+
+    def _from(
+        self, run: NDArray[np.intp], batch: Floats, doublings: Floats
+    ) -> tuple[Floats, Floats]:
+        """Return ln of the step [s] and its relative sd by the law from runs of these numbers."""
+        there: Floats = self.step_s[run]
+        halvings = np.log2(self.batch[run] / batch)
+        factor = self.law.log_factor(there, doublings, halvings)
+        return np.log(there) - halvings * math.log(2.0) - factor, self.law.sd(
+            there, doublings, halvings
+        )
 
 
-def largest_count(runs: StepPlaces, step_s: Floats, *, only: bool = False) -> LargestCount:
-    """Return the runs at the largest device count with the law that starts from them."""
+def _between(value: Floats, rising: Floats) -> tuple[NDArray[np.intp], Floats]:
+    """Return the last of the `rising` values below each, by its number, and the share beyond it."""
+    place = np.interp(value, rising, np.arange(rising.size, dtype=np.float64))
+    near = np.floor(place).astype(np.intp)
+    return near, place - near
+
+
+def largest_count(
+    runs: StepPlaces, step_s: Floats, fitted_s: Floats, scatter: float | None = None
+) -> LargestCount:
+    """Return the runs at the largest device count with the law that starts from them.
+
+    Args:
+        runs: all runs.
+        step_s: their steps [s].
+        fitted_s: the same by the form, from which the law starts where the form answers as well.
+        scatter: relative sd of a run about a form that does not fit; None where it fits.
+    """
+    each, only = one_batch_each(runs), scatter is not None
+    start = step_s if each or only else fitted_s
     most: NDArray[np.bool_] = runs.devices == runs.devices.max()
     batch, where = np.unique(runs.batch[most], return_inverse=True)
-    logs = np.bincount(where, np.log(step_s[most])) / np.bincount(where)
-    return LargestCount(
-        devices=float(runs.devices.max()),
+    logs = np.bincount(where, np.log(start[most])) / np.bincount(where)
+    counts, first, of = np.unique(runs.devices, return_index=True, return_inverse=True)
+    means = np.bincount(of, np.log(step_s)) / np.bincount(of)
+    spare = step_s.size - counts.size
+    repeats = (
+        math.sqrt(float(np.square(np.log(step_s) - means[of]).sum()) / spare) if spare else 0.0
+    )
+    law = LargestCount(
+        devices=float(counts[-1]),
+        nodes=float(runs.nodes[most].min()),
         batch=batch,
         step_s=np.exp(logs),
-        one_batch_each=one_batch_each(runs),
+        counts=counts,
+        usual=runs.batch[first],
+        residual=np.zeros(counts.size),
+        one_batch_each=each,
+        one_place_each=len(runs.keys()) == counts.size,
         crossed=bool((runs.nodes > 1.0).any()),
+        scatter=repeats if each else scatter or 0.0,
         only=only,
     )
+    at, _ = law.step_time(runs.only(first))
+    return replace(law, residual=means - np.log(at)) if each else law
 
 
 def one_batch_each(runs: StepPlaces) -> bool:

@@ -21,7 +21,16 @@ from planner.core import (
 )
 from planner.fits import BASES, TWICE, Limited, answered_range, estimate_of
 from planner.fits import KAPPA as KAPPA_BATCH
-from planner.scaling._terms import DOF, LINKS, WHERE, LargestCount, StepPlaces, Terms, check_places
+from planner.scaling._terms import (
+    CROSSED_SD,
+    DOF,
+    LINKS,
+    WHERE,
+    LargestCount,
+    StepPlaces,
+    Terms,
+    check_places,
+)
 from planner.throughput import MAX_SCATTER
 
 TANGLED: Final = Refusal(
@@ -37,6 +46,31 @@ NO_SHARES: Final = Refusal(
     reason="These runs cannot separate the cost of the link from the overhead of a step.",
     measure_next="Measure a single device.",
 )
+MEASURE_LINK: Final = (
+    "Measure a single device.",
+    "Measure two devices of one node.",
+    "Measure two nodes, with one device each and with all of them.",
+)
+"""What to measure where a link class has no runs, by its number."""
+UNMEASURED_LINK: Final = {
+    1: (
+        "The link in a node was not measured: that between nodes is assumed.",
+        MEASURE_LINK[1],
+    ),
+    2: (
+        "The link between nodes was not measured: that in a node is assumed, with the scatter of "
+        "published series.",
+        MEASURE_LINK[2],
+    ),
+}
+"""Reasons of an answer on a link class without runs, by its number."""
+LIKE: Final = "similar workload"
+"""Basis of answers that other workloads contribute to."""
+UNCROSSED: Final = (
+    "The link between nodes was not measured: one of published series is assumed.",
+    MEASURE_LINK[2],
+)
+"""The same of an answer by the published law."""
 Kind = Literal["strong", "weak"]
 
 
@@ -94,8 +128,9 @@ class ScalingCurve:
     `answers_up_to_batch` have answers; `limit` says why not beyond. `fewest_devices` and
     `most_devices` are those measured on the three link classes, shape (3,), NaN without runs.
     `batches` are the smallest and the largest batch per device on each of these, shape (3,) each.
-    `published` predicts step times and speed-ups that the runs do not determine; None with several
-    launch modes. `rough` runs have no answer above the measured counts (`is_rough`).
+    `published` predicts step times and speed-ups that the runs do not determine, and all of runs
+    with one batch at each count; None with several launch modes. `rough` runs have no answer above
+    the measured counts (`is_rough`).
     """
 
     overhead_s: Estimate | Refusal
@@ -130,6 +165,11 @@ class ScalingCurve:
         return self.terms.scatter
 
     @property
+    def has_no_form(self) -> bool:
+        """Whether the form does not fit the runs: the published law alone answers."""
+        return self.published is not None and self.published.only
+
+    @property
     def devices_per_node(self) -> int:
         """The largest number of devices per node of any run, spread evenly."""
         return int(np.ceil(self.runs.devices / self.runs.nodes).max())
@@ -146,9 +186,9 @@ class ScalingCurve:
         The interval is T*exp(-q) to T*exp(+q), q = t*sqrt(s^2 + (KAPPA*octaves of devices)^2 +
         (KAPPA_BATCH*octaves of batch)^2 + (GROWTH_SD*share)^2*octaves of devices); s is the
         scatter, at least SD0, and octaves count doublings outside the range measured on that link.
-        `share` is that of the link's cost in T if one count was measured on the link, else 0. Where
-        `published` is used, q = t*sd of `planner.scaling._terms` and the basis is "similar
-        workload".
+        `share` is that of the link's cost in T if one count was measured on the link, else 0. One
+        without runs adds CROSSED_SD. Where `published` is used, q = t*sd of
+        `planner.scaling._terms`. The basis of both is "similar workload".
 
         Args:
             per_device_batch_size: samples per step on one device, above 0.
@@ -157,10 +197,10 @@ class ScalingCurve:
             launch: how the processes are started; optional where one mode was measured.
 
         Returns:
-            For scalars an `Estimate` of floats, or a `Refusal`: an unmeasured link class or launch
-            mode, a batch too far from the measured ones, undetermined terms. For arrays (broadcast)
-            an `Estimate` of arrays, NaN where a scalar would be refused; `reasons` says why, and
-            marks low confidence beyond twice the measured devices.
+            For scalars an `Estimate` of floats, or a `Refusal`: an unmeasured single device or
+            launch mode, a batch too far from the measured ones, undetermined terms. For arrays
+            (broadcast) an `Estimate` of arrays, NaN where a scalar would be refused; `reasons` says
+            why, and marks low confidence beyond twice the measured devices.
 
         Raises:
             ValueError: names every impossible value.
@@ -261,7 +301,7 @@ class ScalingCurve:
 def reasons_at(curve: ScalingCurve, at: StepPlaces) -> list[str]:
     """Return the reasons of these answers, for the farthest of them."""
     reasons = [reason for link in (1, 2) for reason in _link_reasons(curve, link, at)]
-    smallest, largest = (sizes[at.link] for sizes in curve.batches)
+    smallest, largest = (sizes[curve.terms.link_of(at)] for sizes in curve.batches)
     above, below = at.batch > largest, at.batch < smallest
     if above.any():
         reasons.append(
@@ -285,6 +325,8 @@ def _link_reasons(curve: ScalingCurve, link: int, at: StepPlaces) -> list[str]:
     fewest, most = curve.fewest_devices[link], curve.most_devices[link]
     if not counts.size:
         return []
+    if np.isnan(most):
+        return list(UNMEASURED_LINK[link])
     reasons: list[str] = []
     if counts.max() > TWICE * most:
         reasons.append(
@@ -325,15 +367,16 @@ def _link_reasons(curve: ScalingCurve, link: int, at: StepPlaces) -> list[str]:
     return reasons
 
 
-def law_reasons(published: LargestCount) -> list[str]:
-    """Return the reasons of an answer by the published scaling law."""
-    step_s = published.step_s[-1:]
+def law_reasons(law: LargestCount, at: StepPlaces) -> list[str]:
+    """Return the reasons of answers by the published scaling law."""
+    step_s = law.step_s[-1:]
     zero, unit = np.zeros(1), np.ones(1)
-    loss = -np.expm1(published.law.log_factor(step_s, unit, zero))[0]
-    fewer = -np.expm1(published.law.log_factor(step_s, zero, unit))[0]
+    loss = -np.expm1(law.law.log_factor(step_s, unit, zero))[0]
+    fewer = -np.expm1(law.law.log_factor(step_s, zero, unit))[0]
+    crosses = not law.crossed and bool((at.nodes > 1.0).any())
     return [
         plural(
-            published.devices,
+            law.devices,
             "Published scaling law, starting from the run on {count:g} device: these runs do not "
             "determine it.",
             "Published scaling law, starting from the run on {count:g} devices: these runs do not "
@@ -346,6 +389,7 @@ def law_reasons(published: LargestCount) -> list[str]:
             loss=100 * loss,
             fewer=100 * fewer,
         ),
+        *(UNCROSSED if crosses else ()),
     ]
 
 
@@ -376,11 +420,7 @@ def refuse_link(link: int) -> Refusal:
             "Nothing was measured on {links}, and other links do not show that cost.",
             links=LINKS[link],
         ),
-        measure_next=(
-            "Measure a single device.",
-            "Measure two devices of one node.",
-            "Measure two nodes, with one device each and with all of them.",
-        )[link],
+        measure_next=MEASURE_LINK[link],
     )
 
 
@@ -464,7 +504,7 @@ def _steps(curve: ScalingCurve, at: StepPlaces) -> _Steps:
     withheld = _withheld(curve, at, questions)
     by_law = _by_law(curve, at, withheld)
     if curve.published is not None and by_law.any():
-        lawful, sd = curve.published.step_time(at)
+        lawful, sd = curve.published.step_time(at, _trend(curve, at))
         seconds = np.where(by_law, lawful, seconds)
         variance = np.where(by_law, np.square(sd), variance)
         left = [(where & ~by_law, refusal) for where, refusal in withheld]
@@ -477,7 +517,7 @@ def _steps(curve: ScalingCurve, at: StepPlaces) -> _Steps:
 
 def _beyond(curve: ScalingCurve, at: StepPlaces) -> NDArray[np.bool_]:
     """Return where rough runs have no answer: above the measured counts of the link."""
-    most = curve.most_devices[at.link]
+    most = curve.most_devices[curve.terms.link_of(at)]
     return np.asarray(curve.rough & (at.devices > np.where(np.isnan(most), np.inf, most)))
 
 
@@ -486,7 +526,7 @@ def _by_law(curve: ScalingCurve, at: StepPlaces, withheld: Withheld) -> NDArray[
     law, nowhere = curve.published, np.zeros(at.batch.shape, dtype=np.bool_)
     if law is None:
         return nowhere
-    if law.only:
+    if law.everywhere:
         return ~nowhere
     tangled, other = nowhere.copy(), nowhere.copy()
     for where, refusal in withheld:
@@ -495,25 +535,39 @@ def _by_law(curve: ScalingCurve, at: StepPlaces, withheld: Withheld) -> NDArray[
         else:
             other |= where
     if law.one_batch_each:
-        return np.asarray(tangled | other | _off_link(curve, at))
+        return np.asarray(tangled | other | ~np.isclose(at.batch, law.usual[-1]))
     return np.asarray(tangled & ~other)
 
 
-def _off_link(curve: ScalingCurve, at: StepPlaces) -> NDArray[np.bool_]:
-    """Return where the batch per device is outside those of the runs on the same link.
+def _trend(curve: ScalingCurve, at: StepPlaces) -> Floats:
+    """Return ln of the growth of a step from the largest count by the form of weak scaling.
 
-    With one batch at each count, the cost of a link cannot be told from a batch it was timed at.
+    -inf where the runs do not show it: at fewer devices, at one count, at changing batches.
     """
-    smallest, largest = (sizes[at.link] for sizes in curve.batches)
-    return np.asarray((at.batch < smallest * (1.0 - 1e-9)) | (at.batch > largest * (1.0 + 1e-9)))
+    law, terms = curve.published, curve.terms
+    if law is None or not (law.weak and law.everywhere):
+        return np.full(at.batch.shape, -np.inf)
+    sizes = np.full(at.batch.shape, law.usual[-1])
+    mode = np.zeros(at.batch.shape, dtype=np.int64)
+    there = StepPlaces(batch=sizes, devices=at.devices, nodes=at.nodes, mode=mode)
+    most = StepPlaces(
+        batch=sizes,
+        devices=np.full(at.batch.shape, law.devices),
+        nodes=np.full(at.batch.shape, law.nodes),
+        mode=mode,
+    )
+    rows = [terms.questions(place) for place in (there, most)]
+    shown = terms.determined(rows[0]) & terms.determined(rows[1]) & (at.devices > law.devices)
+    with np.errstate(divide="ignore", invalid="ignore"):  # a step of 0 s shows nothing
+        grown = np.log(rows[0] @ terms.value) - np.log(rows[1] @ terms.value)
+    return np.where(shown & np.isfinite(grown), grown, -np.inf)
 
 
 def _withheld(curve: ScalingCurve, at: StepPlaces, questions: Floats) -> Withheld:
     """Return where the form has no answer, and why; the first counts."""
-    refusals: Withheld = [
-        (np.asarray(at.link == link), refuse_link(link))
-        for link in np.flatnonzero(np.isnan(curve.most_devices)).tolist()
-    ]
+    refusals: Withheld = [(np.asarray(at.link == 0), refuse_link(0))]
+    if not np.isnan(curve.most_devices[0]):
+        refusals = []
     near = _near(curve, at.batch)
     if not near.all():
         refusals.append((~near, refuse_batch(curve, float(at.batch[~near].flat[0]))))
@@ -528,19 +582,22 @@ def _near(curve: ScalingCurve, batch: Floats) -> NDArray[np.bool_]:
 
 
 def _relative_variance(curve: ScalingCurve, at: StepPlaces) -> Floats:
-    devices = octaves(at.devices, curve.fewest_devices[at.link], curve.most_devices[at.link])
-    smallest, largest = (sizes[at.link] for sizes in curve.batches)
+    link = curve.terms.link_of(at)
+    devices = octaves(at.devices, curve.fewest_devices[link], curve.most_devices[link])
+    smallest, largest = (sizes[link] for sizes in curve.batches)
     batch = octaves(at.batch, smallest, largest)
     far = (KAPPA * devices) ** 2 + (KAPPA_BATCH * batch) ** 2
     grown = (GROWTH_SD * _assumed_share(curve, at)) ** 2 * devices
-    return np.asarray(curve.terms.believed_scatter**2 + far + grown)
+    unmeasured = np.where(link == at.link, 0.0, CROSSED_SD**2)
+    return np.asarray(curve.terms.believed_scatter**2 + far + grown + unmeasured)
 
 
 def _assumed_share(curve: ScalingCurve, at: StepPlaces) -> Floats:
     """Return the share of a step [1] that a link with an assumed growth costs, else 0."""
     weights, start = curve.terms.questions(at), curve.terms.modes + 1
     cost = weights[..., start:] @ curve.terms.value[start:]
-    seen = curve.fewest_devices[at.link] != curve.most_devices[at.link]
+    link = curve.terms.link_of(at)
+    seen = curve.fewest_devices[link] != curve.most_devices[link]
     step_s = weights @ curve.terms.value
     return np.divide(cost, step_s, out=np.zeros(step_s.shape), where=~seen & (step_s > 0.0))
 
@@ -604,6 +661,11 @@ def shares(curve: ScalingCurve, at: StepPlaces) -> Shares | Refusal:
         gradient = (parts - share[..., None] * rows) / seconds.sum(axis=0)[..., None]
     half = t_quantile(terms.level, DOF) * terms.deviation(gradient)
     withheld, told_apart = _withheld(curve, at, rows), terms.determined(parts).all(axis=0)
+    missing = [(np.asarray(at.link == link), refuse_link(link)) for link in (1, 2)
+               if link not in terms.links]  # fmt: skip
+    withheld = [*((where, why) for where, why in missing if where.any()), *withheld]
+    if curve.has_no_form and isinstance(curve.overhead_s, Refusal):
+        return curve.overhead_s
     if not told_apart.all():
         withheld.append((np.asarray(~told_apart), NO_SHARES))
     estimates, by_form = [], (at, np.zeros(at.batch.shape, dtype=np.bool_))
@@ -626,21 +688,25 @@ def grid(
         raise ValueError(paragraph(refusal.reason, refusal.measure_next))
     check_places(batch, count, nodes)
     numbers = np.full(count.shape, mode, dtype=np.int64)
-    at = StepPlaces(batch=np.zeros(count.shape), devices=count, nodes=nodes, mode=numbers)
-    fixed_s = terms.questions(at) @ terms.value
-    fixed_s = np.where(np.isnan(curve.most_devices)[at.link], np.nan, fixed_s)
+    at = StepPlaces(batch=np.ones(count.shape), devices=count, nodes=nodes, mode=numbers)
+    parts_s = terms.questions(at) * terms.value
+    each_s = parts_s[..., terms.modes]
+    fixed_s = parts_s.sum(axis=-1) - each_s
+    fixed_s = np.where(np.isnan(curve.most_devices)[terms.link_of(at)], np.nan, fixed_s)
     shared = batch / count
     held = _near(curve, shared)
     held &= ~np.broadcast_to(_beyond(curve, at), shared.shape)
+    whole = StepPlaces(
+        batch=shared,
+        devices=np.broadcast_to(count, shared.shape),
+        nodes=np.broadcast_to(nodes, shared.shape),
+        mode=np.full(shared.shape, mode, dtype=np.int64),
+    )
     if terms.fit.unknown.size:
-        whole = StepPlaces(
-            batch=shared,
-            devices=np.broadcast_to(count, shared.shape),
-            nodes=np.broadcast_to(nodes, shared.shape),
-            mode=np.full(shared.shape, mode, dtype=np.int64),
-        )
         held &= terms.determined(terms.questions(whole))
-    return np.where(held, fixed_s + terms.value[terms.modes] * shared, np.nan)
+    if curve.published is not None and curve.published.everywhere:
+        return np.where(held & ~curve.has_no_form, _steps(curve, whole).seconds, np.nan)
+    return np.where(held, fixed_s + each_s * shared, np.nan)
 
 
 # -- answers -----------------------------------------------------------------------------------
@@ -662,14 +728,26 @@ def _answer(
     by_form = [at for at in by_form if at.batch.size or not lawful]
     stated = [reason for at in by_form for reason in reasons_at(curve, at)]
     bases = [_basis(curve, at) for at in by_form]
-    if lawful and curve.published is not None:
-        stated += law_reasons(curve.published)
-        bases.append("similar workload")
+    for at in (at.only(held & by_law) for at, by_law in places):
+        if curve.published is not None and at.batch.size:
+            bases.append(_law_basis(curve, curve.published, at))
+            if bases[-1] == LIKE:
+                stated += law_reasons(curve.published, at)
     stated += [
         Text("Not available everywhere: {reason}", reason=refusal.reason) for _, refusal in withheld
     ]
-    reasons = (*(curve.warnings if by_form else ()), *dict.fromkeys(stated))
+    warnings = curve.warnings if by_form or curve.has_no_form else ()
+    reasons = (*warnings, *dict.fromkeys(stated))
     return estimate_of((value, low, high), curve.level, max(bases, key=BASES.index), reasons)
+
+
+def _law_basis(curve: ScalingCurve, law: LargestCount, at: StepPlaces) -> Basis:
+    """Return the basis of answers by the law, the weakest of them."""
+    if law.one_batch_each and law.one_place_each and at.keys() <= curve.runs.keys():
+        return "measured"
+    inside = (at.devices >= law.counts[0]) & (at.devices <= law.devices)
+    timed = law.weak & inside & np.isclose(at.batch, law.usual[0])
+    return "interpolated" if (timed & (curve.terms.link_of(at) == at.link)).all() else LIKE
 
 
 def _basis(curve: ScalingCurve, at: StepPlaces) -> Basis:
@@ -677,6 +755,8 @@ def _basis(curve: ScalingCurve, at: StepPlaces) -> Basis:
 
     A form with a large scatter is not "measured", not even at its own runs.
     """
+    if (curve.terms.link_of(at) != at.link).any():
+        return LIKE
     if at.keys() <= curve.runs.keys() and not curve.terms.scatter > MAX_SCATTER:
         return "measured"
     inside = _relative_variance(curve, at) <= curve.terms.believed_scatter**2

@@ -26,7 +26,7 @@ from planner.core import LEVEL, Basis, Estimate, Floats, Refusal, Text, t_quanti
 from planner.fits import ROUNDING, parameters, scalar_estimate
 from planner.scaling._runs import CountCurve
 from planner.scaling._terms import DOF, StepPlaces
-from planner.scaling.answers import TANGLED, places_of
+from planner.scaling.answers import TANGLED, places_of, refuse_link
 from planner.throughput import FAR, ThroughputCurve, crossover_batch, difference_variance
 
 Law = CountCurve | ThroughputCurve
@@ -95,6 +95,9 @@ def crossover(driver: Law, workers: Law) -> Estimate | Refusal:
 
 
 def _crossover(driver: Law, workers: Law) -> Estimate | Refusal:
+    for law in (driver, workers):
+        if isinstance(law, CountCurve) and (link := _unmeasured(law)):
+            return refuse_link(link)
     if isinstance(driver, ThroughputCurve) and isinstance(workers, ThroughputCurve):
         return _of_lines(driver, workers)
     lines = _line(driver), _line(workers)
@@ -132,7 +135,7 @@ def step_parts(law: Law, batch: float, alone_s: float = np.nan) -> StepParts | N
         link = max(overhead - alone_s, 0.0) if np.isfinite(alone_s) else 0.0
         return StepParts(compute_s=batch * each, overhead_s=overhead - link, link_s=link)
     terms, at = law.scaling.terms, _places(law)
-    if at is None:
+    if at is None or _unmeasured(law):
         return None
     row = terms.questions(at)[0]
     row[terms.modes] = batch / law.devices
@@ -180,6 +183,12 @@ def _line(law: Law) -> tuple[float, float] | None:
         return None
     fixed, slope = questions
     return float(fixed @ terms.value), float(slope @ terms.value)
+
+
+def _unmeasured(law: CountCurve) -> int:
+    """Return the number of a link class without runs, 0 where it has some."""
+    link = 2 if law.nodes > 1 else int(law.devices > 1)
+    return 0 if link in law.scaling.terms.links else link
 
 
 def _places(law: CountCurve) -> StepPlaces | None:

@@ -15,11 +15,13 @@ a node, which share its host, unless the runs clearly show that all count: g = n
 mode beyond the fastest adds a constant. Weights are 1/T^2, because the scatter of times is
 proportional to them. The fit is non-negative least squares.
 
-Limits: a link class or launch mode without a run is refused, since no other link shows its cost.
-Where the runs do not determine an answer, the law of published series continues from the largest
-measured count (`planner.scaling._terms`), with the basis "similar workload". Scatter above
-`MAX_SCATTER` of `planner.throughput.fit` causes a warning, and no answer is "measured". Above
-`NO_FORM` there is no curve.
+Limits: a single device or launch mode without a run is refused. Several nodes that no run crossed
+are assumed to cost what the link in a node does, and CROSSED_LOSS of a step more, with an sd of
+CROSSED_SD; the other way round without that loss. Where the runs do not determine an answer, and
+everywhere in series with one batch at each count, the law of published series answers
+(`planner.scaling._terms`). All these have the basis "similar workload". Scatter above `MAX_SCATTER`
+of `planner.throughput.fit` causes a warning, and no answer is "measured". Above `NO_FORM` that law
+alone answers.
 
 Evidence: docs/evidence.md#scaling-over-devices. Reasons: docs/decisions/0014-scaling.md.
 """
@@ -42,7 +44,6 @@ from planner.scaling._terms import (
     Terms,
     fit_terms,
     largest_count,
-    one_batch_each,
     runs_in_order,
 )
 from planner.scaling.answers import LinkCost, ScalingCurve
@@ -92,7 +93,8 @@ def fit_scaling(
     Minimises sum(((T(b, n) - step_s)/step_s)^2) with every term at least 0. Where a link was
     measured with one device count, half of its cost is assumed to grow. Where the runs do not
     determine an answer, as in published series with one batch per device count, the law of
-    `planner.scaling._terms` continues from the largest measured count.
+    `planner.scaling._terms` continues from the largest measured count. A link of several devices
+    without runs is assumed to cost what the measured one does.
 
     Args:
         per_device_batch_size: samples per step on one device, 1e-100 to 1e100, shape (runs,).
@@ -104,9 +106,9 @@ def fit_scaling(
         fading: r, the cost of a doubling over the one before, above 0 up to 1.
 
     Returns:
-        The curve, or a `Refusal` where only one device count was measured or the runs scatter by
-        more than `NO_FORM` about the form (unless each count has one batch: then the published
-        law alone answers).
+        The curve, or a `Refusal` where only one device count was measured. Where the runs scatter
+        by more than `NO_FORM` about the form, its terms are refused and the published law alone
+        answers; with several launch modes there is no curve.
 
     Raises:
         ValueError: shapes differ, there are no runs, or a value is not a number or impossible; it
@@ -120,18 +122,21 @@ def fit_scaling(
     if np.unique(runs.devices).size == 1:
         return _refuse_one_count(int(runs.devices[0]))
     terms = _terms_of(runs, times, len(modes), fading, level)
-    residuals = terms.questions(runs) @ terms.value / times - 1.0
-    scattered = bool(terms.scatter > NO_FORM)
-    if scattered and not (len(modes) == 1 and one_batch_each(runs)):
-        return _refuse_scatter(terms.scatter, runs.only(np.argsort(np.abs(residuals))[-1:]))
+    fitted_s = terms.questions(runs) @ terms.value
+    residuals = fitted_s / times - 1.0
+    scattered: Refusal | None = None
+    if terms.scatter > NO_FORM:
+        scattered = _refuse_scatter(terms.scatter, runs.only(np.argsort(np.abs(residuals))[-1:]))
+        if len(modes) > 1:
+            return scattered
     fewest, most = _ranges(runs.devices, runs.link)
     start, end, limit = _limits(np.unique(runs.batch))
     fastest = _fastest(terms)
     extra = [terms.combination({i: 1.0, fastest: -1.0} if i != fastest else {})
              for i in range(len(modes))]  # fmt: skip
     return ScalingCurve(
-        overhead_s=terms.combination({fastest: 1.0}),
-        asymptotic_throughput=_inverse(terms.combination({terms.modes: 1.0})),
+        overhead_s=scattered or terms.combination({fastest: 1.0}),
+        asymptotic_throughput=_inverse(scattered or terms.combination({terms.modes: 1.0})),
         one_node=_link_cost(terms, 1, fewest[1], most[1]),
         several_nodes=_link_cost(terms, 2, fewest[2], most[2]),
         launch_extra_s=() if launch is None else tuple(zip(modes, extra, strict=True)),
@@ -148,7 +153,9 @@ def fit_scaling(
         batches=_ranges(runs.batch, runs.link),
         terms=terms,
         level=level,
-        published=largest_count(runs, times, only=scattered) if len(modes) == 1 else None,
+        published=largest_count(runs, times, fitted_s, None if scattered is None else terms.scatter)
+        if len(modes) == 1
+        else None,
         rough=is_rough(runs, times),
     )
 

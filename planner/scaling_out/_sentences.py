@@ -16,6 +16,7 @@ from planner.core import (
     several,
 )
 from planner.core.slugs import BADGE
+from planner.scaling import MEASURE_LINK
 from planner.scaling_out._answer import CountAnswer, Crossing, SeriesAnswer, UnevenAnswer, outside
 from planner.throughput import rounded_estimate, size, with_interval
 
@@ -37,6 +38,7 @@ def sentences(answer: SeriesAnswer) -> list[str]:
         *limit_sentences(answer),
         *_uneven(answer),
         _guess(answer),
+        _unmeasured_link(answer),
         _outside(answer),
     ]
     return [text for text in parts if text]
@@ -390,6 +392,24 @@ def _guess(answer: SeriesAnswer) -> str:
         "Low confidence: {far} devices are more than twice the {most} measured.",
         far=far[-1],
         most=most,
+    )
+
+
+def _unmeasured_link(answer: SeriesAnswer) -> str:
+    """Return from which count on nodes are joined that no run crossed; "" where none are."""
+    counts = answer.series.counts
+    if any(answer.series.nodes_for(n) > 1 for n in counts):
+        return ""
+    crossed = [r for r in answer.shown if r.nodes > 1 and isinstance(r.step, Estimate)]
+    if not crossed:
+        return ""
+    return paragraph(
+        Text(
+            "{devices} need {nodes} nodes, and no run crossed from one node to another.",
+            devices=devices(crossed[0].devices),
+            nodes=crossed[0].nodes,
+        ),
+        MEASURE_LINK[2],
     )
 
 

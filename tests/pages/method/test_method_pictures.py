@@ -93,9 +93,9 @@ def test_a_largest_batch_far_below_the_critical_one_shows_no_limit() -> None:
     assert "No limit seen up to B=16" in _said("steps", largest=16, bcrit=16384)
 
 
-def test_without_a_second_node_there_is_no_answer_for_several() -> None:
-    assert "From 16 devices on there is no answer" in _said("devices", devices=8)
-    assert "no answer" not in _said("devices", devices=16)
+def test_without_a_second_node_the_link_between_nodes_is_said_to_be_assumed() -> None:
+    assert "From 16 devices on the link between nodes is assumed" in _said("devices", devices=8)
+    assert "assumed" not in _said("devices", devices=16)
 
 
 def test_links_that_cost_nothing_scale_perfectly() -> None:

@@ -10,7 +10,16 @@ from numpy.testing import assert_allclose
 
 from planner.convergence import ConvergenceCurve, fit_convergence
 from planner.core import Estimate, Refusal
-from planner.scaling import CountCurve, Launched, ScalingCurve, at_count, at_place, fit_scaling
+from planner.scaling import (
+    CountCurve,
+    Launched,
+    ScalingCurve,
+    at_count,
+    at_place,
+    crossover,
+    fit_scaling,
+    step_parts,
+)
 from planner.throughput import ThroughputCurve, fit_throughput
 from planner.time_to_target import best_batch, minimum_time, time_to_target
 from planner.time_to_target.goodput import goodput
@@ -100,12 +109,19 @@ def test_beyond_twice_the_measured_devices_the_interval_widens_and_it_is_a_guess
     assert any("Low confidence: 32 devices" in r for r in best.reasons)
 
 
-def test_a_link_that_was_never_measured_is_refused() -> None:
+def test_half_saturation_on_a_link_that_was_never_measured_is_that_of_the_measured_one() -> None:
     one_node = some(np.asarray(np.arange(BATCH.size) < 9))  # 1, 2 and 4 devices of one node
-    refused = at_count(one_node, 8, 2)
+    crossed, within = at_count(one_node, 8, 2), at_count(one_node, 8, 1)
+    assert isinstance(crossed, CountCurve)
+    assert isinstance(within, CountCurve)
+    halves = [c.half_saturation_batch for c in (crossed, within)]
+    assert_allclose(halves[0].value, halves[1].value)
+    assert float(halves[0].high) > float(halves[1].high)
+    assert halves[0].reasons[0].startswith("The link between nodes was not measured")
+    assert step_parts(crossed, 256.0) is None
+    refused = crossover(within, crossed)
     assert isinstance(refused, Refusal)
     assert refused.reason.startswith("Nothing was measured on several nodes")
-    assert refused.measure_next.startswith("Measure two nodes")
 
 
 def test_a_launch_mode_has_its_own_overhead_and_an_unknown_one_is_refused() -> None:
@@ -192,11 +208,11 @@ def test_one_of_several_launch_modes_must_be_named_and_the_refusal_lists_them() 
     assert isinstance(best_batch(launched(), steps_law()), Refusal)
 
 
-def test_a_link_that_was_never_measured_is_refused_by_the_best_batch_too() -> None:
+def test_the_best_batch_says_that_its_link_was_never_measured() -> None:
     one_node = some(np.asarray(np.arange(BATCH.size) < 9))
-    refused = best_batch(one_node, steps_law(), devices=8, nodes=2)
-    assert isinstance(refused, Refusal)
-    assert refused.reason.startswith("Nothing was measured on several nodes")
+    found = best_batch(one_node, steps_law(), devices=8, nodes=2)
+    assert isinstance(found, Estimate)
+    assert found.reasons[0].startswith("Step time: The link between nodes was not measured")
 
 
 @pytest.mark.parametrize("devices", [0, -2, 1.5])

@@ -6,12 +6,15 @@ import math
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from planner.core import Refusal, t_quantile
+from planner.core import Floats, Refusal, t_quantile
 from planner.fits import SD0
 from planner.scaling import DOF, ScalingCurve, fit_scaling
-from planner.scaling._terms import PUBLISHED, SHORT_S
+from planner.scaling._terms import CROSSED_SD, PUBLISHED, SHORT_S, StepPlaces
+from planner.scaling.answers import UNCROSSED
 from tests.planner.asking import answer
 
 STRONG = ([64.0, 32.0, 16.0], [8, 16, 32], [1, 2, 4], [0.40, 0.24, 0.15])
@@ -90,13 +93,88 @@ def test_a_search_over_a_grid_does_not_rest_on_it() -> None:
     assert np.isnan(curve().step_time_s([512.0], [64], 8)).all()
 
 
-def test_a_sweep_with_several_batches_per_count_is_still_refused_on_a_link_it_never_crossed() -> (
-    None
-):
-    batch, devices = np.tile([8.0, 32.0, 128.0], 3), np.repeat([1.0, 2.0, 4.0], 3)
-    found = fit_scaling(batch, devices, np.ones(9), 0.05 + batch / 258 + 0.02 * (devices > 1))
+def test_a_single_device_that_no_sweep_measured_is_still_refused() -> None:
+    batch, devices = np.tile([8.0, 32.0, 128.0], 2), np.repeat([2.0, 4.0], 3)
+    found = fit_scaling(batch, devices, np.ones(6), 0.05 + batch / 258 + 0.02)
     assert isinstance(found, ScalingCurve)
-    assert isinstance(found.step_time(32.0, 8, 2), Refusal)
+    assert isinstance(found.step_time(32.0, 1, 1), Refusal)
+
+
+def test_a_series_on_one_node_says_what_to_measure_before_it_crosses_nodes() -> None:
+    found = fit_scaling([64.0, 32.0, 16.0], [2, 4, 8], [1, 1, 1], [0.40, 0.24, 0.15])
+    assert isinstance(found, ScalingCurve)
+    crossed, inside = (answer(found.step_time(8.0, 16, nodes)) for nodes in (2, 1))
+    assert crossed.reasons[-2:] == UNCROSSED
+    assert UNCROSSED[0] not in inside.reasons
+    half = [math.log(float(e.high) / float(e.value)) for e in (crossed, inside)]
+    assert_allclose(half[0], math.hypot(half[1], CROSSED_SD * float(t_quantile(0.9, DOF))))
+
+
+SHARES = st.floats(0.0, 0.4)
+
+
+def nodes_of(devices: Floats) -> Floats:
+    """The nodes of eight devices that they fill."""
+    return np.ceil(devices / 8)
+
+
+@given(st.lists(st.tuples(st.integers(1, 3), SHARES), min_size=2, max_size=5), st.floats(-2, 1))
+def test_weak_scaling_never_falls_and_has_no_step_where_the_law_takes_over(
+    rises: list[tuple[int, float]], log_s: float
+) -> None:
+    """Steps of a series at one batch that never fall: nor does any answer between and beyond."""
+    devices = 256 * np.cumprod([1, *(2**doublings for doublings, _ in rises)])
+    steps = 10.0**log_s * np.exp(np.cumsum([0.0, *(rise for _, rise in rises)]))
+    nodes = devices // 8
+    found = fit_scaling(np.full(devices.size, 32.0), devices, nodes, steps)
+    assert isinstance(found, ScalingCurve)
+    asked = np.unique(np.concatenate([np.rint(np.geomspace(64, 4 * devices[-1], 300)),
+                                      *(devices + i for i in (-1, 0, 1))]))  # fmt: skip
+    for batch in (32.0, 8.0, 128.0):
+        value = np.log(np.asarray(answer(found.step_time(batch, asked, nodes_of(asked))).value))
+        rise = np.diff(value)
+        assert (rise > -1e-12).all()
+        assert (rise < 0.5 * np.diff(np.log2(asked)) + 1e-9).all()  # runs rise 0.4 a doubling
+    at_runs = answer(found.step_time(np.full(devices.size, 32.0), devices, nodes))
+    assert_allclose(at_runs.value, steps)
+    assert at_runs.basis == "measured"
+
+
+@given(
+    st.lists(st.tuples(st.floats(-1.0, 1.0), st.floats(-0.2, 0.2)), min_size=2, max_size=5),
+    st.floats(3.0, 512.0),
+)
+def test_any_series_with_one_batch_at_each_count_is_continuous_over_devices_and_batches(
+    places: list[tuple[float, float]], batch: float
+) -> None:
+    """No step where runs end: to the next device or batch it changes as little as the runs do."""
+    devices = 1024 * 2 ** np.arange(len(places))
+    batches = 64.0 * 2.0 ** np.array([halvings for halvings, _ in places])
+    steps = batches / 500.0 * np.exp([change for _, change in places])
+    found = fit_scaling(batches, devices, devices // 8, steps)
+    assert isinstance(found, ScalingCurve)
+    near = np.concatenate([devices + i for i in (-1, 0, 1)])
+    asked = np.unique([*near, *(near // 2), *(near * 2)])
+    both = np.stack([asked, asked + 1])
+    for size in (batch, *batches):
+        value = np.log(np.asarray(answer(found.step_time(size, both, nodes_of(both))).value))
+        assert np.abs(np.diff(value, axis=0)).max() < 0.01
+        other = np.log(
+            np.asarray(answer(found.step_time(1.0001 * size, both, nodes_of(both))).value)
+        )
+        assert np.abs(other - value).max() < 0.001
+
+
+def test_a_step_trend_of_weak_scaling_counts_half_beside_the_law() -> None:
+    """Cards without links of their own: 1, 2 and 4 of them take 1, 1.5 and 2 s a step."""
+    found = fit_scaling([32.0, 32, 32], [1, 2, 4], [1, 1, 1], [1.0, 1.5, 2.0])
+    assert isinstance(found, ScalingCurve)
+    own = found.terms.questions(
+        StepPlaces(batch=np.array([32.0, 32.0]), devices=np.array([4.0, 8.0]),
+                   nodes=np.ones(2), mode=np.zeros(2, dtype=np.int64))
+    ) @ found.terms.value  # fmt: skip
+    expected = 2.0 * math.sqrt(own[1] / own[0] * math.exp(PUBLISHED.loss))
+    assert_allclose(answer(found.step_time(32.0, 8, 1)).value, expected)
 
 
 def test_a_scattered_series_of_one_batch_per_count_is_answered_by_the_law_alone() -> None:

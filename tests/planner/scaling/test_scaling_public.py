@@ -359,17 +359,22 @@ def test_where_a_host_cannot_feed_its_cards_no_form_sees_it_coming() -> None:
     assert Score(starved).mean >= 30.0
 
 
-def test_nodes_that_were_never_crossed_are_refused_where_the_rivals_are_far_off() -> None:
-    forms = ("Ernest", "AdaptDL", "perfect speed-up")
+def test_nodes_that_were_never_crossed_are_predicted_better_than_by_the_rivals() -> None:
+    forms = ("ours", "Ernest", "AdaptDL", "perfect speed-up")
     errors: dict[str, list[Floats]] = {form: [] for form in forms}
+    inside: list[NDArray[np.bool_]] = []
     for runs in tables()["ElasticFlow"]:
         known, asked = split(runs, 4, (9, 64))
         if asked.step_s.size:
-            assert np.isnan(np.asarray(answer(known, asked).value)).all()
+            _, low, high = ends(answer(known, asked))
+            inside.append((low <= asked.step_s) & (asked.step_s <= high))
             for form in forms:
                 errors[form].append(np.abs(FORMS[form](known)(asked) / asked.step_s - 1.0))
-    print("\nrefused; others:", {form: f"{Score(e).mean:.0f} %" for form, e in errors.items()})
-    assert min(Score(e).mean for e in errors.values()) > 20.0
+    means = {form: Score(e).mean for form, e in errors.items()}
+    print("\nnodes that no run crossed:", {form: f"{mean:.0f} %" for form, mean in means.items()},
+          f"inside {100 * np.concatenate(inside).mean():.0f} %")  # fmt: skip
+    assert 2.0 * means["ours"] < min(mean for form, mean in means.items() if form != "ours")
+    assert np.concatenate(inside).mean() >= 0.85
 
 
 def test_the_limit_of_scatter_lies_just_above_the_worst_public_workload() -> None:

@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose
 from planner.convergence import ConvergenceCurve, fit_convergence
 from planner.core import Estimate, Refusal
 from planner.runs import Placement, Run
-from planner.scaling import Scaled, growth, scaling_of
+from planner.scaling import CountCurve, Scaled, growth, scaling_of
 from planner.scaling._runs import NO_POINTS
 from planner.throughput import curves_of
 from planner.time_to_target import (
@@ -24,6 +24,7 @@ from planner.time_to_target import (
 )
 from planner.time_to_target.frontier import efficiencies, ways
 from planner.time_to_target.goodput import time_on
+from tests.planner.asking import answer
 from tests.planner.epochs.test_how_long import RUN
 from tests.planner.time_to_target.test_optimizer_curves import one
 
@@ -148,9 +149,10 @@ def test_times_no_curve_can_have_are_a_refusal_not_an_error() -> None:
 # -- any number of devices -----------------------------------------------------------------------
 
 
-def test_devices_stay_on_one_node_until_several_were_measured() -> None:
+def test_devices_fill_nodes_of_eight_until_several_were_measured_and_slices_are_one() -> None:
     alone = scaled()
-    assert alone.nodes_for(64) == 1
+    assert [alone.nodes_for(n) for n in (4, 8, 9, 64)] == [1, 1, 2, 8]
+    assert replace(alone, slice=True).nodes_for(64) == 1
     runs, places = swept()
     far = {k: replace(p, nodes=2) for k, p in places.items() if p.devices == 4}
     spread = scaling_of(runs, places | far, ALONE)
@@ -161,12 +163,15 @@ def test_devices_stay_on_one_node_until_several_were_measured() -> None:
 
 def test_beyond_twice_the_measured_count_it_is_a_guess() -> None:
     assert [scaled().is_guess(n) for n in (1, 4, 8, 9)] == [False, False, False, True]
+    assert scaled().is_guess(4, nodes=2)
 
 
-def test_another_node_than_the_measured_one_is_refused() -> None:
-    refused = scaled().at(8, nodes=2)
-    assert isinstance(refused, Refusal)
-    assert refused.reason.startswith("Nothing was measured on several nodes")
+def test_another_node_than_the_measured_one_is_answered_and_said() -> None:
+    there = scaled().at(8, nodes=2)
+    assert isinstance(there, CountCurve)
+    found = answer(there.step_time(64.0))
+    assert found.basis == "similar workload"
+    assert found.reasons[0].startswith("The link between nodes was not measured")
 
 
 def test_scaling_is_strong_at_a_fixed_batch_and_weak_at_a_fixed_batch_per_device() -> None:
