@@ -457,7 +457,7 @@ def _line(check: Check) -> str:
 
 _LIMITS_HEAD: Final = """## Best count for a deadline or a budget
 
-The best count is asked as on the page, without the runs at its batch, at any device count. Limits
+The best count is chosen as on the page, without the runs at its batch, at any device count. Limits
 are multiples of the least measured total, or of the least measured cost at one price for every
 device. A total is start-up and all epochs; a single process states no start-up.
 """
@@ -470,7 +470,7 @@ advised count. A budget is compared with the cost itself, as the page says.
 
 def _limits(checks: Sequence[LimitCheck]) -> list[str]:
     scores = limit_scores(checks)
-    lines = [_LIMITS_HEAD, "| limit | asked | a count advised | kept | best count |",
+    lines = [_LIMITS_HEAD, "| limit | questions | a count advised | kept | best count |",
              "|---|---|---|---|---|"]  # fmt: skip
     for kind, rows in scores.items():
         lines += [f"| {kind}, {s['limit']:g} x the least | {s['asked']} | {s['advised']} | "

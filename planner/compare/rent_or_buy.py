@@ -265,18 +265,12 @@ def pays_back(pair: RentOrBuy) -> str:
         if np.isfinite(high)
         else Text("{soonest}, or never", soonest=soonest)
     )
-    worn = f" {answer.reasons[0]}" if answer.reasons else ""
-    verb = "would pay" if worn else "has paid"
-    level = percent(answer.level)
-    return Text(
-        "{often} it {verb} for itself after {in_months} ({level}: {span}).{worn}",
-        often=often,
-        verb=verb,
-        in_months=in_months(months),
-        level=level,
-        span=span,
-        worn=worn,
-    )
+    after = Text("{months} ({level}: {span})",
+                 months=in_months(months), level=percent(answer.level), span=span)  # fmt: skip
+    if not answer.reasons:
+        return Text("{often} it has paid for itself after {after}.", often=often, after=after)
+    would = Text("{often} it would pay for itself after {after}.", often=often, after=after)
+    return paragraph(would, answer.reasons[0])  # it is worn out sooner
 
 
 def _break_even(

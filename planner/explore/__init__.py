@@ -11,7 +11,6 @@ from planner.explore._columns import (
     Category,
     category_of,
     lowest_offer,
-    numbers_of,
     titled,
     with_derived,
 )

@@ -8,7 +8,6 @@ of `planner.scaling`.
 from planner.scaling_out._answer import (
     CountAnswer,
     Crossing,
-    Outside,
     SeriesAnswer,
     SeriesQuestion,
     UnevenAnswer,

@@ -2,7 +2,6 @@
 
 from planner.answers.runs._suspect_runs import (
     NO_SUSPECTS,
-    Suspects,
     priors_of,
     suspects_of,
     with_priors,

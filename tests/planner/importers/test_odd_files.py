@@ -197,7 +197,7 @@ def test_a_sound_file_is_read_with_or_without_a_mark_and_either_line_end(
         ("dawnbench", "93", "93,1", "row 3, top5Accuracy: is '93,1'"),
         ("dawnbench", "0.3", "0,3", "without epoch or hours"),
         ("lambda", "900.5", '"1,900"', "line 2, a_fp16: is '1,900'"),
-        ("milabench", "123.5", "1,123.5", "a comma stands in a number"),
+        ("milabench", "123.5", "1,123.5", "a number has a comma"),
         ("milabench", "cpu: 4", "perf: 4", "a name occurs twice"),
         ("milabench", "cpu: 4", "cpu: four", "cpu: is 'four'"),
         ("milabench", "38 MiB", "3.8.5 MiB", "memory: is '3.8.5 MiB'"),

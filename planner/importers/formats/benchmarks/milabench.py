@@ -66,7 +66,7 @@ def _observations(
             if len(entry) == len(pairs):
                 yield at, bench, entry
             else:
-                text = "a name occurs twice, or a comma stands in a number. Correct it."
+                text = "a name occurs twice, or a number has a comma. Correct it."
                 problems.append(Text("line {at}, YAML: {text}", at=at, text=text))
         elif len(problems) < 50:
             problems.append(
