@@ -43,7 +43,7 @@ def show() -> None:
     link.write()
     st.title("Add results")
     link.warn()
-    st.markdown("Results of other programs. Everything is checked before anything is kept.")
+    st.markdown("Import results of other programs. All rows are checked before any is stored.")
     may = permission(Action.ADD)
     sets.said()
     if not may.allowed:
@@ -91,7 +91,9 @@ def _problems(preview: Preview) -> None:
     with st.container(border=True):
         widgets.heading(
             plural(
-                count, "{count:,} problem: nothing is taken", "{count:,} problems: nothing is taken"
+                count,
+                "{count:,} problem: nothing is imported",
+                "{count:,} problems: nothing is imported",
             )
         )
         st.caption("Correct the file or the fields above. All problems are listed.")

@@ -50,11 +50,11 @@ _WORDS: Final = {
     "model": "Model",
     "dataset": "Data set",
     "system_name": "System",
-    "device_kind": "Kind of device",
+    "device_kind": "Device kind",
     "global_batch_size": "Batch size (all devices)",
-    "samples_per_epoch": "Samples an epoch",
+    "samples_per_epoch": "Samples per epoch",
     "accelerator_model_name": "Accelerator",
-    "accelerators_per_node": "Devices in a node",
+    "accelerators_per_node": "Devices per node",
     "number_of_nodes": "Nodes",
     "precision": "Precision",
 }
@@ -157,7 +157,7 @@ def _formats() -> None:
 def _stated(source: Source) -> tuple[Stated, tuple[str, ...]]:
     facts: dict[str, Any] = {}
     problems: list[str] = []
-    st.caption("What the files do not say; leave the rest empty.")
+    st.caption("State what the files lack; leave the rest empty.")
     with st.grid(4, min_column_width=_WIDTH):
         for name in source.needs:
             text = _field(name)
@@ -166,7 +166,7 @@ def _stated(source: Source) -> tuple[Stated, tuple[str, ...]]:
                 problems += [problem] if problem else []
     options = _options(source)
     more = st.text_area(
-        "More facts (one COLUMN=VALUE a line)", key=key("more"), height=68,
+        "More facts (COLUMN=VALUE, one per line)", key=key("more"), height=68,
         placeholder="precision=mixed_bfloat16",
     )  # fmt: skip
     for line in filter(str.strip, more.splitlines()):
@@ -204,7 +204,7 @@ def _mapped() -> str:
     unknown: Sequence[str] = st.session_state.setdefault(key("unknown"), [])
     pairs = []
     if unknown:
-        st.caption("Columns of the file that runs do not have")
+        st.caption("Unknown columns of the file: choose the column of a run, or leave it out.")
         with st.grid(4, min_column_width=_WIDTH):
             for name in unknown:
                 chosen = st.selectbox(

@@ -155,7 +155,7 @@ def _is_harmless(page: Page, dialogs: list[str]) -> None:
 def _refused(page: Page, app: str, dialogs: list[str], outcome: Outcome) -> None:
     """Files with problems and with unknown columns."""
     wrong = [(t, t, "gpu", t, 1.0, t) for t in TRAPS]
-    _dropped(page, _file(f"{SCRIPTS[1]}.csv".replace("/", "_"), wrong), "nothing is taken")
+    _dropped(page, _file(f"{SCRIPTS[1]}.csv".replace("/", "_"), wrong), "nothing is imported")
     _harmless(page, dialogs, outcome, "problems of a file")
     page.goto(f"{app}/add-results")
     settled(page)

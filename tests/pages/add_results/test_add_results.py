@@ -87,7 +87,7 @@ def test_runs_are_previewed_then_added_to_a_new_unofficial_set(mine: Path) -> No
 
 def test_all_problems_come_at_once_with_row_column_rule_and_fix(mine: Path) -> None:
     shown = dropped(HEADER + "A,H100,gpu,many,0.1,1\nB,H100,gpu,1,fast,2\n")
-    assert "2 problems: nothing is taken" in texts(shown)
+    assert "2 problems: nothing is imported" in texts(shown)
     found = shown.dataframe[0].value
     assert found["Row"].to_list() == ["Line 2", "Line 3"]
     assert found["Column"].to_list() == ["global_batch_size", "step_s"]
@@ -128,7 +128,9 @@ def test_an_expression_for_a_log_is_tried_until_it_reads_the_steps(mine: Path) -
         keys[name].set_value(value)
     next(b for b in shown.selectbox if str(b.key).endswith("device_kind")).set_value("gpu")
     tried = ("(", "took (?P<step_s>[0-9.]+) s", "took (?P<step_s>[0-9.]+) ms")
-    for pattern, words in zip(tried, ("Correct it", "nothing is taken", "1 new run"), strict=True):
+    for pattern, words in zip(
+        tried, ("Correct it", "nothing is imported", "1 new run"), strict=True
+    ):
         next(t for t in shown.text_input if str(t.key).endswith("pattern")).set_value(pattern)
         shown = sound(shown.run())
         said = "\n".join([texts(shown), *(str(t.value.to_dict()) for t in shown.dataframe)])
@@ -152,7 +154,7 @@ def test_other_numbers_of_the_same_run_are_refused_by_name(mine: Path) -> None:
     shown = dropped(GOOD.replace("1800", "1700"))
     [box] = [b for b in shown.selectbox if b.label == "Set"]
     shown = sound(box.set_value("mine").run())
-    assert "1 problem: nothing is taken" in texts(shown)
+    assert "1 problem: nothing is imported" in texts(shown)
     found = shown.dataframe[0].value
     assert (found["Row"][0], found["Column"][0]) == ("Run 2", "total_s")
     assert runs_in(mine) == 2
@@ -192,7 +194,7 @@ def test_nothing_can_be_added_from_elsewhere(alone: Path, monkeypatch: pytest.Mo
 
 def test_a_bomb_is_refused_with_a_sentence(mine: Path) -> None:
     shown = dropped(b"[" * 100_000 + b"]" * 100_000, "history.json")
-    assert "1 problem: nothing is taken" in texts(shown)
+    assert "1 problem: nothing is imported" in texts(shown)
     assert "nests deeper than 20 levels" in shown.dataframe[0].value["Problem"][0]
 
 
