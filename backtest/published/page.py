@@ -274,7 +274,7 @@ def page(tasks: TaskAnswers, jobs: Sequence[KnownJob], origin: str) -> str:
             "",
             *_paragraphs(notes(tasks)),
             *_unseen_section(scores, "##"),
-            "## Would we have known?",
+            "## Published whole jobs",
             "",
             "Device-hours of whole jobs from their model cards, and our estimate from network,",
             "tokens, accelerator and count.",

@@ -43,7 +43,7 @@ def show() -> None:
     link.write()
     st.title("Add results")
     link.warn()
-    st.markdown("Results of other programs. Everything is checked before anything is kept.")
+    st.markdown("Import results of other programs. All rows are checked before any is stored.")
     may = permission(Action.ADD)
     sets.said()
     if not may.allowed:

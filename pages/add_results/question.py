@@ -52,11 +52,11 @@ _WORDS: Final = {
     "model": "Model",
     "dataset": "Data set",
     "system_name": "System",
-    "device_kind": "Kind of device",
+    "device_kind": "Device kind",
     "global_batch_size": "Batch size (all devices)",
-    "samples_per_epoch": "Samples an epoch",
+    "samples_per_epoch": "Samples per epoch",
     "accelerator_model_name": "Accelerator",
-    "accelerators_per_node": "Devices in a node",
+    "accelerators_per_node": "Devices per node",
     "number_of_nodes": "Nodes",
     "precision": "Precision",
 }
@@ -189,7 +189,7 @@ def _stated(source: Source) -> tuple[Stated, tuple[str, ...]]:
                 problems += [problem] if problem else []
     options = _options(source)
     more = st.text_area(
-        "More facts (one COLUMN=VALUE a line)", key=key("more"), height=68,
+        "More facts (COLUMN=VALUE, one per line)", key=key("more"), height=68,
         placeholder="precision=mixed_bfloat16",
     )  # fmt: skip
     for line in filter(str.strip, more.splitlines()):
@@ -227,7 +227,7 @@ def _mapped() -> str:
     unknown: Sequence[str] = st.session_state.setdefault(key("unknown"), [])
     columns: dict[str, str] = {}
     if unknown:
-        st.caption("Columns of the file that runs do not have")
+        st.caption("Unknown columns of the file: choose the column of a run, or leave it out.")
         with st.grid(4, min_column_width=_WIDTH):
             for name in unknown:
                 chosen = st.selectbox(

@@ -79,7 +79,7 @@ def add(own: Path, added: AddedFiles, target: TargetSet, preview: Preview) -> No
     if missing:
         st.caption(Text("To add the runs, give {missing}.", missing=", ".join(missing)))
     if not preview.new:
-        st.caption("Every run of the file is in the set.")
+        st.caption("The set already has every run of the file.")
     st.button(
         plural(preview.new, "Add {count:,} run", "Add {count:,} runs"),
         key="add_results.add",

@@ -56,12 +56,10 @@ def draw(link: Link) -> list[str]:
     if not texts:
         texts = [job_text(j) for j in presets()[str(link.held("preset"))]]
     with st.container(border=True):
-        with st.container(
-            horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"
-        ):
+        # on the left: the tool bar of the table covers what is above its right end
+        with st.container(horizontal=True, vertical_alignment="center"):
             widgets.heading("Jobs", width="content")
-            with st.container(horizontal=True, width="content"):
-                _buttons(link, names, texts)
+            _buttons(link, names, texts)
         _editor(link, texts)
         wrong = _problems(texts)
     return [text for text in texts if text not in wrong]

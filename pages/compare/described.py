@@ -168,7 +168,7 @@ def draw(link: Link) -> None:
     own, usual = _own_values(link), by_tokens(link)
     _kind(link)
     row = st.columns(5, vertical_alignment="bottom")
-    _amount(link, row[0], "samples", "Samples an epoch", "1M")
+    _amount(link, row[0], "samples", "Samples per epoch", "1M")
     _amount(link, row[1], "params", "Parameters", own.get("params", "7B"))
     _amount(link, row[2], "tokens", "Tokens a sample", own.get("tokens", "2048 in a sequence"))
     _number(link, row[3], "image_px", "Image size (px)", own.get("image_px", "none"))
@@ -376,7 +376,7 @@ def _assumed_amount(link: Link) -> str:
     if str(link.held("samples") or "") != number_text(number):
         return ""
     return Text(
-        "Samples an epoch: assumed {number:,.0f} {words}. Change any field.",
+        "Samples per epoch: assumed {number:,.0f} {words}. Change any field.",
         number=number,
         words=words,
     )

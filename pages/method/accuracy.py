@@ -44,7 +44,11 @@ LEAST: Final = 0.1
 """Errors below this are drawn at the left end of the chart [%]."""
 MOST_DRAWN: Final = 40
 """Rows of the chart; the table below has all."""
-_SIDES: Final = {"all": "All methods", "ours": "Ours", "others": "Others"}
+_SIDES: Final = {"all": "All methods", "ours": "Epochwise", "others": "Others"}
+_OWN: Final = {
+    REFUSED: "Epochwise, points it refuses",
+    UNREFUSED: "Epochwise, refused points included",
+}
 _VERDICTS: Final = ("missed", "reached", "all")
 
 
@@ -157,6 +161,11 @@ def _filters(link: Link, accuracy: Accuracy, chosen: ChosenRows) -> None:
                          format_func=_SIDES.__getitem__, label_visibility="collapsed")  # fmt: skip
 
 
+def method_name(method: str) -> str:
+    """Return a method in words: ours have the product's name."""
+    return _OWN.get(method) or method.replace("ours:", "Epochwise:", 1)
+
+
 def _heading(accuracy: Accuracy, chosen: ChosenRows) -> str:
     return f"{figures_of.titles(accuracy.rows)[chosen.question][0]}: {chosen.task}"
 
@@ -174,7 +183,7 @@ def chart(chosen: ChosenRows, look: Theme) -> figures.ChartSpec:
 def _dot(row: FigureRow, slot: int, *, several: bool) -> figures.Dot:
     end = 100 * row.p90_error if row.p90_error > row.median_error else math.nan
     return figures.Dot(
-        label=row.method,
+        label=method_name(row.method),
         slot=slot,
         value=100 * row.median_error,
         low=100 * row.median_error if math.isfinite(end) else math.nan,
@@ -214,7 +223,7 @@ def _hover(row: FigureRow) -> str:
 def alt_text(chosen: ChosenRows) -> str:
     """Return the chart in words, for screen readers."""
     drawn = chosen.answered[:MOST_DRAWN]
-    errors = ", ".join(f"{r.method} {per_cent(r.median_error)}" for r in drawn)
+    errors = ", ".join(f"{method_name(r.method)} {per_cent(r.median_error)}" for r in drawn)
     return Text("Median error of each method, {task}: {errors}", task=chosen.task, errors=errors)
 
 
@@ -248,8 +257,8 @@ def _caption(chosen: ChosenRows) -> str:
         return paragraph(regret, cut)
     return paragraph(
         "All methods predict the same held-out points. The axis is logarithmic: "
-        "equal distances are equal factors. Epochwise has large markers; open ones "
-        "are our prediction where we would refuse.",
+        "equal distances are equal factors. Open markers include predictions that "
+        "Epochwise would refuse.",
         cut,
     )
 
@@ -296,7 +305,7 @@ def _cells(
     regret, data_set = figures_of.is_regret(row), {"Data set": row.data_set}
     return {
         **(data_set if several else {}),
-        "Method": row.method,
+        "Method": method_name(row.method),
         "Regret (%)" if regret else "Median error (%)": cell(100 * row.median_error, 3),
         **({} if regret else {"Mean (%)": cell(100 * row.mean_error, 3),
                               "90th percentile (%)": cell(100 * row.p90_error, 3),
@@ -391,7 +400,7 @@ def draw_known() -> None:
         st.info(figures, icon=":material/table_view:")
         return
     with st.container(border=True):
-        widgets.heading("Would we have known?")
+        widgets.heading("Published whole jobs")
         st.caption(
             "Device-hours of published whole jobs, and our estimate from network, tokens, "
             "accelerator and count. Intervals are 90 %."
@@ -413,7 +422,7 @@ def draw_known() -> None:
         for note in figures.get("notes", ()):
             st.caption(widgets.answer_text(note))
     with st.container(border=True):
-        widgets.heading("Left out while fitting")
+        widgets.heading("Sources that no fit has seen")
         st.caption(widgets.answer_text(published_sentence()))
         narrow.table(
             _unseen(figures), "method.known.unseen",
@@ -520,7 +529,7 @@ def _published_verdicts() -> str:
     verdicts = [result.reached for result in results(figures["tasks"])]
     missed = verdicts.count(False)
     return Text(
-        "Of {verdicts} targets on published runs, {missed} are missed: see “Would we have known?”.",
+        "Of {verdicts} targets on published runs, {missed} are missed: see “Published runs”.",
         verdicts=len(verdicts),
         missed=missed,
     )

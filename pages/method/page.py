@@ -21,7 +21,7 @@ from planner.report import AnswerReport, Chart, Table, headed
 SECTIONS: Final = {
     "accuracy": "Accuracy",
     "wanted": "Targets and results",
-    "known": "Would we have known?",
+    "known": "Published runs",
     "formulas": "Formulas",
     "what-if": "What-if models",
     "refusals": "What we refuse",

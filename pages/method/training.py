@@ -276,8 +276,8 @@ def steps_picture(values: Values, look: Theme) -> Picture:
         ),
         sentences=(
             Text(
-                "Perfect scaling up to batch {low}, almost no fewer steps from batch "
-                "{high} on; the largest batch measured lies in “{of}”.",
+                "Perfect scaling up to batch {low}, hardly fewer steps from batch "
+                "{high} on. The largest measured batch lies in “{of}”.",
                 low=size(borders[0][0]),
                 high=size(borders[1][0]),
                 of=curve.regimes.of(curve.largest_measured),

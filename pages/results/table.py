@@ -42,7 +42,7 @@ TITLES: Final[Mapping[str, str]] = {
     "status": "Status",
     "basis": "Basis",
     "epochs_measured": "Epochs",
-    "samples_per_epoch": "Samples an epoch",
+    "samples_per_epoch": "Samples per epoch",
     "software": "Software",
     "recorded_at": "Recorded",
     "published_on": "Published",

@@ -101,6 +101,7 @@ _WAY_WORDS: Final = {"rent only": "renting only", "buy only": "buying only"}
 _ACT_OF: Final = {
     "owned": "use", "bought": "buy", "reserved": "reserve", "on demand": "rent", "spot": "rent",
 }  # fmt: skip
+_ACTS: Final = tuple(_ACT_OF.values())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -386,8 +387,9 @@ def _fleet_words(result: _Result) -> str:
         return Text("No fleet within these limits meets the deadlines")
     if not counts:
         return Text("No machine")
+    ordered = sorted(counts.items(), key=lambda c: _ACTS.index(c[0][0]))
     words = joined(", ", [
-        _machines_words(*key, n, first=k == 0) for k, (key, n) in enumerate(counts.items())
+        _machines_words(*key, n, first=k == 0) for k, (key, n) in enumerate(ordered)
     ])  # fmt: skip
     if not any(row.standing for row in _jobs(result)):
         return words

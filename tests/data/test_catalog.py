@@ -239,6 +239,14 @@ def test_spot_and_reserved_are_cheaper_than_on_demand() -> None:
         assert 0.1 * full.price_per_hour < cheap.price_per_hour < full.price_per_hour, cheap.id
 
 
+def test_gpus_can_be_reserved_for_a_year_at_prices_of_this_year() -> None:
+    reserved = {
+        o.accelerator for o in shipped().offers if o.committed_years and o.as_of.year == 2026
+    }
+    assert {"l4", "l40s", "a100-sxm-40gb", "a100-sxm-80gb"} <= reserved
+    assert [o for o in shipped().offers if o.accelerator == "h100-sxm" and o.committed_years == 3]
+
+
 def test_the_common_accelerators_can_be_rented_from_several() -> None:
     for name in ("h100-sxm", "h200-sxm", "b200", "a100-sxm-80gb", "l40s"):
         providers = {o.provider for o in offers_of(shipped(), accelerator(name))}

@@ -235,7 +235,7 @@ def test_a_network_without_tokens_is_filled_in_with_samples_and_back_again(netwo
     assert shown.selectbox(key="compare.network_optimizer").value == optimizer
     kept = network in {"sdxl", "whisper-large"}
     assert shown.selectbox(key="compare.training").value == ("qlora" if kept else "full")
-    assert "Samples an epoch: assumed" in texts(shown)
+    assert "Samples per epoch: assumed" in texts(shown)
     assert "1 epoch of" in texts(shown)
     shown.selectbox(key="compare.network").set_value("llama-3-8b")
     sound(shown.run())

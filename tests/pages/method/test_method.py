@@ -96,7 +96,7 @@ def test_a_section_that_is_not_known_is_named_and_the_first_is_shown() -> None:
 def test_the_table_holds_the_rows_of_the_first_question(known: Accuracy) -> None:
     table = show(PAGE).dataframe[0].value
     rows = _rows(known, 0)
-    assert list(table["Method"]) == [r.method for r in rows]
+    assert list(table["Method"]) == [accuracy.method_name(r.method) for r in rows]
     assert list(table["Median error (%)"]) == [float(f"{100 * r.median_error:.3g}") for r in rows]
 
 
@@ -106,7 +106,9 @@ def test_every_question_is_drawn_with_ours_and_others(known: Accuracy, place: in
     shown = show(PAGE, question=slug(question))
     names = [t.get("name", "") for t in figure(shown)["data"]]
     rows = _rows(known, place)
-    assert {r.method for r in rows} <= {n.replace("&amp;", "&") for n in names}
+    assert {accuracy.method_name(r.method) for r in rows} <= {
+        n.replace("&amp;", "&") for n in names
+    }
     assert any(figures_of.is_ours(r) for r in rows)
     assert len(shown.dataframe[0].value) == len(rows)
 
@@ -117,7 +119,7 @@ def test_filters_come_from_the_link_and_a_filter_recolours_no_method(known: Accu
     shown = show(PAGE, data=[slug(s) for s in sets], methods="others")
     table = shown.dataframe[0].value
     expected = figures_of.shown_rows(known.rows, question, task, sets, "others")
-    assert list(table["Method"]) == [r.method for r in expected]
+    assert list(table["Method"]) == [accuracy.method_name(r.method) for r in expected]
     assert list(table["Data set"]) == [r.data_set for r in expected]
 
     def colours(page: AppTest) -> dict[str, str]:
@@ -257,8 +259,8 @@ def test_seconds_stand_beside_the_errors_where_they_were_kept(
     write_seconds(elsewhere.with_name("accuracy-seconds.parquet"), [one])
     table = show(PAGE).dataframe[0].value
     seconds = dict(zip(table["Method"], table["Seconds"], strict=True))
-    assert seconds[row.method] == 4.0
-    assert all(math.isnan(v) for m, v in seconds.items() if m != row.method)
+    assert seconds[accuracy.method_name(row.method)] == 4.0
+    assert all(math.isnan(v) for m, v in seconds.items() if m != accuracy.method_name(row.method))
 
 
 def test_where_nothing_is_answered_the_page_says_so_and_draws_nothing() -> None:

@@ -1,4 +1,4 @@
-"""The section "Would we have known?" of the page Method: whole jobs beside our answer."""
+"""The section "Published runs" of the page Method: whole jobs beside our answer."""
 
 from __future__ import annotations
 
@@ -41,4 +41,4 @@ def test_without_figures_the_section_says_how_to_make_them(
     shown = show("method", section="known")
     said = "\n".join(info.value for info in shown.info)
     assert "python -m planner backtest data/tables/published" in said
-    assert "Would we have known" not in texts(shown)
+    assert "Published whole jobs" not in texts(shown)
