@@ -144,7 +144,8 @@ NO_JUDGEMENT: Final[dict[str, str]] = {
         importers.formats.source:_EXACT
         importers.formats.source_files:MOST_CHARACTERS importers.formats.source_files:MOST_COLUMNS
         importers.formats.source_files:MOST_DEPTH importers.formats.source_files:MOST_PROBLEMS
-        importers.formats.source_files:MOST_ROWS
+        importers.formats.source_files:MOST_ROWS importers.formats.source_files:MOST_SENTENCE
+        suspects._curves:MOST
         importers.formats.logs.template:_BATCH importers.formats.logs.template:_MOST_UNPACKED
         importers.formats.logs.tensorboard_events:MOST_BYTES
         published._rows:MOST_DEVICES published._rows:SMALLEST

@@ -31,6 +31,7 @@ from planner.importers.formats.logs import (
     tensorboard_events,
     trainer_state,
 )
+from planner.importers.formats.source_files import MOST_CHARACTERS, MOST_ROWS
 
 SOURCES: Final[Mapping[str, Source]] = MappingProxyType(
     {
@@ -55,6 +56,10 @@ SOURCES: Final[Mapping[str, Source]] = MappingProxyType(
     }
 )
 """Sources by the name a user types."""
+
+
+_PROSE: Final = frozenset({"note", "source", "source_path", "source_url", "extra", "licence"})
+"""Columns whose texts may be longer than a cell: ours, or sentences of a published table."""
 
 
 def guess(names: Sequence[str]) -> str | None:
@@ -111,6 +116,9 @@ def rows_of(
         unknown = error.unknown
     if not rows and not problems:
         problems.append("it holds no run.")
+    if len(rows) > MOST_ROWS:
+        text = Text("it has more than {most_rows:,} runs. Split it.", most_rows=MOST_ROWS)
+        raise SourceError(files.name, [text])
     whole = []
     for number, row in enumerate(rows, 1):
         in_file = {name: value for name, value in row.items() if value is not None}
@@ -124,6 +132,15 @@ def rows_of(
             for name, value in in_file.items()
             if isinstance(value, str) and (match := CONTROL.search(value))
         ]
+        problems += [
+            Text(
+                "run {number}, {name}: has {letters:,} characters; at most {most} are read. "
+                "Shorten it.",
+                number=number, name=name, letters=len(value), most=MOST_CHARACTERS,
+            )
+            for name, value in in_file.items()
+            if isinstance(value, str) and len(value) > MOST_CHARACTERS and name not in _PROSE
+        ]  # fmt: skip
         problems += [
             Text(
                 "run {number}, {name}: the file says {in_file!r}, you state {value!r}. "

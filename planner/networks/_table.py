@@ -351,5 +351,5 @@ def _by_name(name: str) -> Kind:
     for kind, words in _WORDS:
         if re.search(words, plain):
             return kind
-    network = network_named(name.split(" · ", maxsplit=1)[0])
-    return BY_FAMILY.get(network.family, "Other") if isinstance(network, Network) else "Other"
+    network = network_known(name.split(" · ", maxsplit=1)[0])
+    return BY_FAMILY.get(network.family, "Other") if network else "Other"

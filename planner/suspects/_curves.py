@@ -46,6 +46,9 @@ def fewest_to_blame(conflicts: NDArray[np.bool_]) -> NDArray[np.bool_]:
 
 TOO_FAST: Final = 1.15
 """Speed-up beyond this multiple of the ideal one is a fault of one of the two runs."""
+MOST: Final = 2_000
+"""Batches of a curve, or runs of a case, that are compared with each other: n of them need n^2
+numbers (2,000: 32 MB each). More are not checked."""
 NEAR: Final = 2.0
 """A factor from a number within which another is near it."""
 
@@ -125,7 +128,11 @@ def scaling_flags(runs: Sequence[CheckedRun]) -> list[Flag]:
     run with few devices is flagged itself, not the many that seem too fast against it.
     """
     groups = grouped(filter(_on_a_curve, runs), case_of)
-    several = (members for members in groups if len({run.devices for run in members}) > 1)
+    several = (
+        members
+        for members in groups
+        if len(members) <= MOST and len({run.devices for run in members}) > 1
+    )
     return [scaling for members in several for scaling in _scalings(members)]
 
 
@@ -222,7 +229,8 @@ def _outside(batch: Floats | float, step: Floats | float, others: Floats, steps:
 
 def _curves(runs: Iterable[CheckedRun]) -> list[_Curve]:
     groups = grouped(filter(_on_a_curve, runs), lambda r: (case_of(r), r.devices))
-    return [_curve(members) for members in groups]
+    curves = map(_curve, groups)
+    return [curve for curve in curves if curve.batch.size <= MOST]
 
 
 def _curve(members: Sequence[CheckedRun]) -> _Curve:

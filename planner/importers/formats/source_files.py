@@ -25,13 +25,16 @@ MOST_CHARACTERS: Final = 200
 MOST_DEPTH: Final = 20
 """Brackets within brackets of a JSON text."""
 MOST_PROBLEMS: Final = 50
+MOST_SENTENCE: Final = 1_000
+"""Letters of a problem: what it repeats of a file is as long as the file makes it."""
 _PACKED: Final = {
     b"PK\x03\x04": "zip", b"PK\x05\x06": "zip", b"\x1f\x8b": "gzip", b"BZh": "bzip2",
     b"\xfd7zXZ": "xz", b"\x28\xb5\x2f\xfd": "zstd",
 }  # fmt: skip
 """First bytes of archives: none is unpacked here, however large it would become."""
 _TEXTS: Final = re.compile(rb'"(?:[^"\\]|\\.)*+"', re.DOTALL)
-_BRACKETS: Final = re.compile(rb"[\[\]{}]")
+_OTHERS: Final = bytes(set(range(256)) - set(b"[]{}"))
+"""Every byte but brackets."""
 
 
 class SourceError(ValueError):
@@ -42,7 +45,8 @@ class SourceError(ValueError):
 
     def __init__(self, name: str, problems: Iterable[str], unknown: Iterable[str] = ()) -> None:
         self.name, self.unknown = name, tuple(unknown)
-        self.problems = tuple(dict.fromkeys(problems))
+        short = (p if len(p) <= MOST_SENTENCE else f"{p[:MOST_SENTENCE]} ..." for p in problems)
+        self.problems = tuple(dict.fromkeys(short))
         more = len(self.problems) - MOST_PROBLEMS
         rest = Text("and {more} more", more=more) if more > 0 else ""
         heading = Text("{name} is not imported:", name=name)
@@ -86,16 +90,22 @@ def text_of(files: SourceFiles, name: str | None = None) -> str:
         raise SourceError(
             name, [Text("it is larger than {most_bytes:,} bytes. Split it.", most_bytes=MOST_BYTES)]
         )
-    if packed := next((kind for start, kind in _PACKED.items() if data.startswith(start)), None):
-        raise SourceError(
-            name, [Text("it is packed as {packed}. Unpack it and give its files.", packed=packed)]
-        )
+    refuse_packed(files, name)
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise SourceError(
             name, [Text("byte {start:,} is not UTF-8. Save the file as UTF-8.", start=error.start)]
         ) from error
+
+
+def refuse_packed(files: SourceFiles, name: str) -> None:
+    """Raise SourceError for an archive."""
+    data = files.data[name]
+    if packed := next((kind for start, kind in _PACKED.items() if data.startswith(start)), None):
+        raise SourceError(
+            name, [Text("it is packed as {packed}. Unpack it and give its files.", packed=packed)]
+        )
 
 
 def json_of(files: SourceFiles, name: str | None = None) -> Any:  # noqa: ANN401 - any JSON
@@ -117,8 +127,8 @@ def json_of(files: SourceFiles, name: str | None = None) -> Any:  # noqa: ANN401
 
 def _is_deep(text: str) -> bool:
     depth = 0
-    for bracket in _BRACKETS.finditer(_TEXTS.sub(b"", text.encode("utf-8", "replace"))):
-        depth += 1 if bracket[0] in b"[{" else -1
+    for bracket in _TEXTS.sub(b"", text.encode("utf-8", "replace")).translate(None, _OTHERS):
+        depth += 1 if bracket in b"[{" else -1
         if depth > MOST_DEPTH:
             return True
     return False

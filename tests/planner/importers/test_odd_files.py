@@ -325,3 +325,12 @@ def test_files_of_two_runs_are_not_mixed() -> None:
     assert row["throughput"] == 16.5
     why = refusal("dawnbench", {"a.json": ENTRY, "a.tsv": HOURS, "b.tsv": HOURS}, {})
     assert "b.tsv: has no JSON file of its name" in why
+
+
+def test_a_long_name_is_refused_and_no_problem_repeats_it() -> None:
+    """What a problem repeats of a file goes to the browser."""
+    files = {"a.json": ENTRY.replace("ResNet50", "a" * 1_000_000), "a.tsv": HOURS}
+    with pytest.raises(SourceError) as error:
+        read("dawnbench", files, {"model": "M"})
+    assert "run 1, model: has 1,000,000 characters; at most 200 are read" in str(error.value)
+    assert max(map(len, error.value.problems)) < 1_100

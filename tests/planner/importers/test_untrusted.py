@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import gzip
 import io
+import json
 import os
 import re
 import resource
@@ -95,6 +96,30 @@ BOMBS: dict[str, tuple[str, str, Callable[[], bytes]]] = {
     ),
     "values of nothing": ("tensorboard", "a", lambda: _one_event(b"\x0a\0" * 99_000) * 252),
     "events of nothing": ("tensorboard", "a", lambda: b"\0" * 49_999_984),
+    "marks of nothing": ("mlperf", "result_0.txt", lambda: b":::MLLOG {" * 400_000),
+    "columns of nothing": (
+        "keras-history",
+        "a.json",
+        lambda: json.dumps({f"k{i}": [1] for i in range(300_000)}).encode(),
+    ),
+    "values of a point": (
+        "mlperf-rcp",
+        "rcps_a.json",
+        lambda: b'{"p": {"BS": 8, "epochs to converge": [' + b"4," * 2_000_000 + b"4]}}",
+    ),
+    "cells of a table": (
+        "lambda",
+        "a.csv",
+        lambda: (
+            b",".join([b"name_gpu,num_gpu", *(b"m%d_fp16" % i for i in range(60))])
+            + (b"\nA,1" + b",9" * 60) * 39_000
+        ),
+    ),
+    "one name": (
+        "dawnbench",
+        "a.json",
+        lambda: json.dumps({"model": "a" * 4_900_000, "hardware": "V100"}).encode(),
+    ),
     "lines of nothing": ("template", "a.csv", lambda: b"model\n" + b"\n" * 4_900_000),
 }
 

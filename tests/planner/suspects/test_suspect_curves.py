@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from numpy.testing import assert_allclose
 
+from planner.suspects import _curves
 from planner.suspects._curves import falling_flags, scaling_flags
 from tests.planner.made_suspects import BATCHES, only, run
 
@@ -19,6 +20,16 @@ def test_throughput_that_falls_by_more_than_10_percent_is_found_at_the_larger_ba
     at_128, at_256 = (r.samples_per_s or 0.0 for r in runs[2:4])
     assert_allclose(flag.value, 1 - at_256 / at_128)
     assert "less than a smaller batch reaches" in flag.evidence
+
+
+def test_a_curve_of_too_many_batches_is_not_checked() -> None:
+    """N batches need n^2 numbers: 100,000 of them filled the memory of the server."""
+    runs = [run(1 + b, factor=1.9 if b == 256 else 1.0) for b in range(_curves.MOST)]
+    assert only(falling_flags(runs)).run == "plain 257"
+    assert falling_flags([*runs, run(1 + _curves.MOST)]) == []
+    many = [replace(r, run_id=f"{r.run_id} {n}", devices=n)
+            for r in runs for n in (1, 2)]  # fmt: skip
+    assert scaling_flags(many) == []
 
 
 def test_one_run_too_fast_is_blamed_and_not_all_that_are_slower_after_it() -> None:

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from planner.core import Text
 from planner.importers.formats.source import Row, Source, Stated, number
-from planner.importers.formats.source_files import SourceError, SourceFiles, table_of
+from planner.importers.formats.source_files import MOST_ROWS, SourceError, SourceFiles, table_of
 
 _NAME: Final = "name_gpu"
 _BESIDE: Final = frozenset({"name_gpu", "num_gpu", "watt", "price", "system"})
@@ -21,6 +21,9 @@ def _read(files: SourceFiles, stated: Stated) -> Sequence[Row]:
         raise SourceError(
             files.first, ["it has no columns name_gpu and num_gpu, as Lambda's table has."]
         )
+    if len(table) * len(table[0].keys() - _BESIDE) > MOST_ROWS:
+        many = Text("it has more than {most_rows:,} speeds. Split it.", most_rows=MOST_ROWS)
+        raise SourceError(files.first, [many])
     precision = stated.options.get("precision")
     rows: list[dict[str, Any]] = []
     problems: list[str] = []

@@ -17,11 +17,13 @@ from planner.importers.formats.source_files import (
     SourceFiles,
     json_of,
     json_value,
+    refuse_packed,
 )
 from planner.importers.formats.times import clocked
 
 NOT_STATED: Final = "not stated"
 """Organisation of a log that names none: the rules of MLPerf refuse an empty text."""
+_MARK: Final = ":::MLL"
 _LINE: Final = re.compile(r":::MLLOG\s+(\{.*\})|:::MLL\s+(\d+\.\d+)\s+(\w+):\s+(\{.*\})")
 _MOST_EPOCHS: Final = 1_000
 """Above it, `epoch_num` may count samples, as BERT's logs do."""
@@ -102,13 +104,15 @@ def _log(files: SourceFiles, name: str) -> _Log:
 
 def _events(files: SourceFiles, name: str) -> Iterator[tuple[float, str, Any, Mapping[str, Any]]]:
     """Yield the events of the first process that logs; others repeat them."""
+    refuse_packed(files, name)
     text = files.data[name].decode("utf-8", "replace")
     if len(text) > MOST_BYTES:
         raise SourceError(
             name, [Text("it is larger than {most_bytes:,} bytes. Split it.", most_bytes=MOST_BYTES)]
         )
     for at, line in enumerate(text.splitlines(), 1):
-        match = _LINE.search(line)
+        begins = line.find(_MARK)  # a search from each mark would be slow in a line of many
+        match = _LINE.match(line, begins) if begins >= 0 else None
         if match is None:
             continue
         try:

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from planner.core import Text
 from planner.importers.formats.source import Row, Source, Stated, cell, finite, number, whole
-from planner.importers.formats.source_files import SourceError, SourceFiles, json_of
+from planner.importers.formats.source_files import MOST_ROWS, SourceError, SourceFiles, json_of
 
 _UNITS: Final = ("epochs", "samples", "steps")
 
@@ -49,6 +49,10 @@ def _point(
                 name=name[:60],
             )
         ]
+    if len(values) > MOST_ROWS:
+        many = Text("{name}: has more than {most_rows:,} values. Split it.",
+                    name=name[:60], most_rows=MOST_ROWS)  # fmt: skip
+        return [], [many]
     settings = point.get("Hyperparams")
     settings = settings if isinstance(settings, dict) else {}
     wrong: list[str] = []

@@ -8,6 +8,7 @@ from typing import Any, Final
 from planner.core import Text
 from planner.importers.formats.source import Row, Source, Stated, cell, finite, later, number
 from planner.importers.formats.source_files import (
+    MOST_COLUMNS,
     SourceError,
     SourceFiles,
     json_of,
@@ -84,6 +85,10 @@ def _columns(files: SourceFiles, time: str) -> dict[str, list[object]]:
             raise SourceError(
                 files.first, ["it is no JSON object of lists, as History.history is."]
             )
+        if len(body) > MOST_COLUMNS:
+            many = Text("it has {count:,} entries; at most {most} are read. Remove some.",
+                        count=len(body), most=MOST_COLUMNS)  # fmt: skip
+            raise SourceError(files.first, [many])
         wrong = [name for name, values in body.items() if not isinstance(values, list)]
         if wrong or len({len(v) for v in body.values()}) != 1:
             text = "its entries are not lists of one length, an entry an epoch."
