@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from tests.each import each
+from tests.sentences import literals, sources, templates
 from tests.shipped import ROOT
 
 MOST_WORDS: Final = 20
@@ -60,6 +61,29 @@ def test_a_sentence_is_found_with_its_values_as_words() -> None:
 def test_no_sentence_of_a_page_is_long_or_in_words_that_are_not_of_the_field(path: Path) -> None:
     assert [s for s in sentences(path) if len(s.split()) > MOST_WORDS] == []
     assert [s for s in sentences(path) if NOT_OF_THE_FIELD.search(s)] == []
+
+
+MOST_LONG: Final = 15
+"""Sentences of over 22 words, those of pages included. It only goes down."""
+
+
+def test_ever_fewer_sentences_are_long() -> None:
+    written = [(t.place, text) for t in templates() for text in t.texts or ()]
+    rooms = ("planner", "pages", "api", "runners")
+    written += [
+        (f"{path.relative_to(ROOT)}:{line}", text)
+        for path in sources(rooms)
+        for line, text in literals(path)
+        if "SELECT" not in text and "\n    " not in text
+    ]
+    long = {
+        sentence: place
+        for place, text in written
+        if place.startswith(rooms)
+        for sentence in _END.split(text)
+        if len(sentence.split()) > 22
+    }
+    assert len(long) <= MOST_LONG, "\n".join(f"{place}: {text}" for text, place in long.items())
 
 
 NOT_PLAIN: Final = re.compile(r"\b(nobody|surely|hardly ever|in vain)\b", re.IGNORECASE)

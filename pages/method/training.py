@@ -30,7 +30,7 @@ from pages.method.formula import (
 from planner import figures
 from planner.convergence import ConvergenceCurve, fit_convergence
 from planner.convergence import fit as convergence
-from planner.core import Estimate, Floats, Refusal, Text, in_words, sentence_case
+from planner.core import Estimate, Floats, Refusal, Text, in_words, plural, sentence_case
 from planner.effects import FactorEffect, FactorRun, factor_effect
 from planner.epochs import project_summary, projection
 from planner.figures.frame import Theme
@@ -435,13 +435,12 @@ def _checked(times: float, spread: float) -> tuple[Floats, Floats, tuple[str, ..
 def suspects_picture(values: Values, look: Theme) -> Picture:
     """Return the chart of robust deviations, and the flags of the odd run."""
     batch, z, odd_flags, others = _checked(values["times"], values["spread"])
-    healthy = "No" if not others else f"{others}"
-    runs = "run is" if others < 2 else "runs are"
+    flagged = plural(others, "{count} healthy run is flagged.", "{count} healthy runs are flagged.")
     return Picture(
         figure=figures.unlike_neighbours(batch, z, ODD, UNLIKE, look),
         sentences=(
             *(odd_flags or ("The odd run is not flagged: it is within scatter.",)),
-            Text("{healthy} healthy {runs} flagged.", healthy=healthy, runs=runs),
+            flagged if others else "No healthy run is flagged.",
         ),
         caption="A made-up sweep of six batches under eight input patterns. The large marker is "
         "the odd run; it is open where it is flagged.",
@@ -466,7 +465,7 @@ SUSPECTS: Final = Formula(
         "A flagged run stays listed; only a visible switch leaves it out of a fit.",
         unlike=UNLIKE,
     ),
-    source="Median polish: Tukey 1977. The one known sick run of a public sweep of 50 has z = 20, "
+    source="Median polish: Tukey 1977. The known faulty run of a public sweep of 50 has z = 20, "
     "the next 7.7.",
     sliders=(SICK, SPREAD),
     picture=suspects_picture,

@@ -56,7 +56,7 @@ RULES: Final = (
     Rule(
         when=Text("scatter around the curve above {max_scatter}", max_scatter=percent(MAX_SCATTER)),
         then="no v0 and no t; the points are shown",
-        why="a sick published sweep scattered by 33 %, healthy ones by 2 to 9 %",
+        why="a faulty published sweep scattered by 33 %, sound ones by 2 to 9 %",
         measure_next="the batch that lies furthest off, again"),
     Rule(when="one epoch only", then="no projection",
         why="epoch 1 is unlike the others: 34 % median error, 251 % at the 95th percentile",
@@ -76,8 +76,8 @@ RULES: Final = (
         measure_next="at least 3 epochs of each phase"),
     Rule(when=Text("a suspect run ({left_out})", left_out=", ".join(LEFT_OUT)),
         then="marked, kept, and left out of fits and rankings only by a visible switch",
-        why="one sick run of a published sweep of 50 took 1.58 times the time of its neighbours; a "
-        "flag is no proof",
+        why="one faulty run of a published sweep of 50 took 1.58 times the time of its neighbours; "
+        "a flag is no proof",
         measure_next="the same case again"),
     Rule(when="only inference was timed", then="no total; throughput is shown",
         why="forward and backward pass take about three times the operations of inference",
@@ -135,8 +135,8 @@ RULES: Final = (
             too_coarse=percent(TOO_COARSE),
         ),
         then="that batch is left out of the curve and named; no curve",
-        why="what was counted is the grid of evaluations: to 80 % error of digits it was 1 to 8 "
-        "steps at every batch, exactly where the first evaluation stood",
+        why="such steps show when the model was evaluated: to 80 % error of digits they were 1 to "
+        "8 at every batch, those of the first evaluation",
         measure_next="a stricter target, or more evaluations at the start"),
     Rule(when=Text(
             "evaluations more than {coarse} of the steps to the target apart",
@@ -172,14 +172,14 @@ RULES: Final = (
         then="no scaling curve", why="the worst of 15 public workloads scatters 29 %",
         measure_next="the run that lies furthest off, again in a fresh process"),
     Rule(when="a link that no run crossed: a second device, or a second node", then="refused",
-        why="no other link shows its cost: 16 to 64 devices over several nodes, predicted from 4 "
-        "in one, were 43 to 211 % off by any other form",
+        why="no other link shows its cost; 16 to 64 devices over several nodes, predicted from 4 "
+        "in one, were 43 to 211 % off",
         measure_next="two devices of one node; two nodes"),
     Rule(when="the runs clearly show a link that costs the same for each further device",
         then="answers carry a warning; the cost grows in proportion to the devices of a node, or "
         "to all devices where the runs clearly show that",
-        why="on a public V100 cluster 9 to 16 devices were 8 to 18 % off for three such workloads, "
-        "instead of about 30 % where all devices count",
+        why="on a public V100 cluster it was 8 to 18 % off at 9 to 16 devices, instead of about "
+        "30 %",
         measure_next="one run at a larger count"),
     Rule(when=Text("more than {twice:g} times the devices measured on that link", twice=TWICE),
         then="called a guess",

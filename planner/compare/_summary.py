@@ -15,7 +15,7 @@ from planner.compare._sentences import (
 from planner.compare.comparison import Comparison, Row, counted
 from planner.compare.evaluation import LIKELY_IN_TIME
 from planner.compare.undecided import NAMED, tied_options
-from planner.core import Refusal, Text, listed_words, percent, plural
+from planner.core import Refusal, Text, listed_words, paragraph, percent, plural
 from planner.cost import DOLLARS, Display
 
 SURE: Final = 0.9
@@ -100,17 +100,21 @@ def _closest(comparison: Comparison, checked: Sequence[Row]) -> str:
 
     An option of unknown cost may meet them.
     """
-    does = "does" if len(checked) == len(comparison.answered) else "is known to"
+    none = (
+        "none of these does."
+        if len(checked) == len(comparison.answered)
+        else "none of these is known to."
+    )
     best = closest(comparison, 1.0 - ALMOST_SURE)
     share = 0.0 if best is None else best.in_time or 0.0
     if best is None or share < 1.0 - ALMOST_SURE:
-        return Text("none of these {does}.", does=does)
-    return Text(
-        "none of these {does}. {candidate} comes closest, {chance}.",
-        does=does,
+        return none
+    nearest = Text(
+        "{candidate} comes closest, {chance}.",
         candidate=best.candidate.label,
         chance=_chance(best),
     )
+    return paragraph(none, nearest)
 
 
 def _chance(row: Row) -> str:

@@ -550,14 +550,14 @@ def _refuse_few(reached: Floats, missed: Floats) -> Refusal:
             "target.",
         )
     only = Text(
-        "Only batch {batch} reached the target, and one size shows no curve: using its samples "
+        "Only batch {batch} reached the target, and one size shows no curve. Using its samples "
         "for other batches was 34 to 76 % off in the median.",
         batch=as_given(reached[0]),
     )
     if missed.size:
         only = Text(
             "Only batch {batch} reached the target (not reached at {missed}), and one size shows "
-            "no curve: using its samples for other batches was 34 to 76 % off in the median.",
+            "no curve. Using its samples for other batches was 34 to 76 % off in the median.",
             batch=as_given(reached[0]),
             missed=all_given(missed),
         )

@@ -199,7 +199,7 @@ def _saves_nothing(
     certain = never > CERTAIN
     costs_text = Text(
         "A month of these runs costs {rented} rented, and {running} for electricity and upkeep of "
-        "{machines}: there are no savings to pay it back.",
+        "{machines}. There are no savings to pay it back.",
         rented=rented,
         running=running,
         machines=own,
@@ -209,7 +209,7 @@ def _saves_nothing(
         if certain
         else Text(
             "A month of these runs costs {rented} rented, and {running} for electricity and upkeep "
-            "of {machines}: with {share} probability there are no savings to pay it back.",
+            "of {machines}. With {share} probability there are no savings to pay it back.",
             rented=rented,
             running=running,
             machines=own,

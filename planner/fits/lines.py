@@ -256,9 +256,10 @@ def fit_lines(
 
 
 def _fit(group: NDArray[np.int64], x: Floats, y: Floats, size: int) -> Lines:
-    n = np.bincount(group, minlength=size)
-    if n[0] and (n == n[0]).all() and (group[1:] >= group[:-1]).all():
+    each_n, rest = divmod(group.size, size)
+    if each_n and not rest and (group.reshape(size, -1) == np.arange(size)[:, None]).all():
         # Groups of one size in order: a column each, whose sums and means need no index.
+        n = np.full(size, each_n)
         x, y = (np.ascontiguousarray(v.reshape(size, -1).T) for v in (x, y))
 
         def total(values: Floats) -> Floats:
@@ -269,6 +270,7 @@ def _fit(group: NDArray[np.int64], x: Floats, y: Floats, size: int) -> Lines:
 
         x_min, x_max = x.min(axis=0), x.max(axis=0)
     else:
+        n = np.bincount(group, minlength=size)
 
         def total(values: Floats) -> Floats:
             return np.bincount(group, values, size).astype(np.float64, copy=False)

@@ -111,7 +111,7 @@ BENCHMARKS: Final = tuple(
 SLIP: Final = 5.0
 """A value this many times the median of its list is an error: all others are below 1.9 times."""
 CAUTION: Final = (
-    "Reference points of MLPerf Training and HPC: submitters tuned a recipe at every batch size, "
+    "Reference points of MLPerf Training and HPC. Submitters tuned a recipe at every batch size, "
     "so this is the best that was found, not a grid of learning rates. Laws fitted to them are "
     "ours and not verified by MLCommons."
 )

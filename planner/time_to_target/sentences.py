@@ -203,7 +203,7 @@ def caution_of(comparison: OptimizerComparison, goal: TargetWords) -> str:
     if not goal.stricter_than or not missed:
         return ""
     return Text(
-        "Stricter than the {stricter_than} these trials were trained for: they "
+        "Stricter than the {stricter_than} these trials were trained for. They "
         "stopped soon after it, so a trial that missed this target may only have "
         "stopped too early.",
         stricter_than=goal.stricter_than,

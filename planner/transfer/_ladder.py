@@ -197,7 +197,7 @@ def of_interval(answer: RungEstimate, level: float) -> str:
     if not learnt.checked:
         cases = f"only {several(n, 'measured case')} ({groups})" if n else "no measured cases"
         return Text(
-            "The error of this method cannot be measured: there are {cases}, and an "
+            "The error of this method cannot be measured. There are {cases}, and an "
             "interval at {level} needs {least}, of at least {groups} workloads and "
             "{groups} cards. A wide interval is assumed instead.",
             cases=cases,

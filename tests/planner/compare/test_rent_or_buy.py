@@ -193,7 +193,7 @@ def test_a_machine_that_saves_nothing_never_pays_for_itself() -> None:
     assert isinstance(found.payback, Refusal)
     assert pays_back(found) == (
         "At 0.1 runs a month it never pays for itself. A month of these runs costs 1 USD rented, "
-        "and 15 USD for electricity and upkeep of an own machine: there are no savings to pay it "
+        "and 15 USD for electricity and upkeep of an own machine. There are no savings to pay it "
         "back."
     )
 

@@ -63,7 +63,7 @@ def test_where_nothing_is_saved_there_is_no_payback() -> None:
     assert isinstance(result, Refusal)
     assert result.reason == (
         "A month of these runs costs 73 USD rented, and 258 USD for electricity and upkeep of an "
-        "own machine: there are no savings to pay it back."
+        "own machine. There are no savings to pay it back."
     )
     assert isinstance(payback(WORKSTATION, 30.0, HOUR, 0), Refusal)
 
@@ -118,7 +118,7 @@ def test_where_some_draws_save_something_the_refusal_says_how_many_do_not() -> N
     result = payback(WORKSTATION, rents, 10 * HOUR, 36.5)
     assert isinstance(result, Refusal)
     assert result.reason.endswith(
-        "an own machine: with 60 % probability there are no savings to pay it back."
+        "an own machine. With 60 % probability there are no savings to pay it back."
     )
 
 

@@ -460,7 +460,7 @@ def test_a_library_too_small_to_check_an_interval_gives_a_wide_one_and_says_so()
     assert answer.residuals == 0
     said = reasons(answer)[-2]
     assert said.startswith(
-        "The error of this method cannot be measured: there are only 2 measured case"
+        "The error of this method cannot be measured. There are only 2 measured case"
     )
     assert "an interval at 90 % needs 9, of at least 3 workloads and 3 cards" in said
 
@@ -484,7 +484,7 @@ def test_where_nothing_can_be_tried_no_jargon_and_no_zeros_are_reported() -> Non
     ]  # fmt: skip
     answer = result(transfer(table(log, precisions=1, sheets=sheets), wanted(card=1)))
     said = " ".join(reasons(answer))
-    assert "cannot be measured: there are no measured cases, and an interval at 90 %" in said
+    assert "cannot be measured. There are no measured cases, and an interval at 90 %" in said
     assert "memory bandwidth and memory, as throughput depends on them" in said
     assert not re.search(r"leave-out|rung|library|\b0 (cases|errors|workloads)", said)
 
