@@ -1,9 +1,10 @@
 """Elements that several pages draw: chart, table, share button, downloads, empty state."""
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeVar
 
+import numpy as np
 import pyarrow as pa
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -92,6 +93,8 @@ def table(
     The columns are Arrow arrays: Streamlit converts rows through pandas, which is slower.
     """
     columns = made_of(rows, "columns", lambda: columns_of(rows))
+    large = made_of(columns, "large", lambda: tuple(large_columns(columns)))
+    thousands = {n: st.column_config.NumberColumn(format="localized") for n in large}
     st.dataframe(
         columns,
         hide_index=True,
@@ -100,10 +103,20 @@ def table(
         alt=alt,
         height=height,
         row_height=row_height,
-        column_config=column_config,
+        column_config={**thousands, **(column_config or {})},
         column_order=column_order,
     )
     as_text_table(columns, alt, column_config or {}, column_order)
+
+
+def large_columns(columns: pa.Table) -> Iterator[str]:
+    """Yield the columns of numbers that need separators of thousands, and no digit below 0.001."""
+    for name, column in zip(columns.column_names, columns.columns, strict=True):
+        if pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
+            sizes = np.abs(column.to_numpy().astype(np.float64))
+            sizes = sizes[np.isfinite(sizes) & (sizes > 0.0)]
+            if sizes.size and sizes.max() >= 1000.0 and sizes.min() >= 0.001:
+                yield name
 
 
 def as_text_table(

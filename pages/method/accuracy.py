@@ -408,6 +408,7 @@ def draw_known() -> None:
         narrow.table(
             [_job(job) for job in figures["jobs"]], "method.known.jobs",
             "Published whole jobs beside our estimate in device-hours",
+            column_config={"Source": st.column_config.LinkColumn("Source")},
         )  # fmt: skip
     with st.container(border=True):
         widgets.heading("Described workloads and published series")

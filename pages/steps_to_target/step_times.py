@@ -121,7 +121,7 @@ def _system(times: StepTimeChoice, devices: int, nodes: int) -> str:
 
 _NONE: Final = "not chosen"
 _OWN: Final = "own"
-NAMED: Final = {_NONE: "Not chosen", _OWN: "This workload's own, each optimiser's"}
+NAMED: Final = {_NONE: "Not chosen", _OWN: "This workload's, by optimiser"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

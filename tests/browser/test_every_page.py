@@ -19,7 +19,7 @@ from pages.common.addresses import ADDRESSES
 from planner.figures.frame import DARK, DARK_THEME, LIGHT, LIGHT_THEME, Theme
 from tests.browser.axe import Known, violations
 from tests.browser.conftest import Visit
-from tests.browser.look import rerun, settled, turned
+from tests.browser.look import HOVER_MS, rerun, settled, turned
 from tests.faults.outcomes import FULL
 
 pytestmark = pytest.mark.browser
@@ -70,6 +70,17 @@ _CUT: Final = """() => [...document.querySelectorAll(
         e.scrollWidth > e.clientWidth + 1 && getComputedStyle(e).overflowX === 'hidden')
     ).map(b => b.innerText.trim()).filter(label => label)"""
 """Labels of buttons and chips that do not fit and end in dots."""
+
+_COVERED: Final = """() => {
+    const over = (a, b) => a.left < b.right && b.left < a.right && a.top < b.bottom
+        && b.top < a.bottom;
+    const fields = [...document.querySelectorAll(
+        '[data-testid=stMain] :is(button, input, summary)')];
+    return [...document.querySelectorAll('[data-testid=stElementToolbar]')].flatMap(bar =>
+        fields.filter(f => !bar.contains(f) && f.offsetWidth && bar.offsetWidth
+            && over(bar.getBoundingClientRect(), f.getBoundingClientRect()))
+        .map(f => f.innerText || f.ariaLabel || f.tagName)) }"""
+"""Buttons and fields under the tool bar of a table, which shows while the table is pointed at."""
 
 
 class Faults:
@@ -132,6 +143,8 @@ def test_a_page_fits_reads_and_has_no_violation_dark_and_light_on_a_telephone_an
     faults.of_widths(page, TELEPHONE_PX, BETWEEN_PX, DESK_PX)
     with faults.of("tool bar"):
         _two_tools(page, address)
+    with faults.of("tables"):
+        _tools_cover_nothing(page)
     with faults.of("dark"):
         _in_its_colours(page, address, DARK_THEME, DARK)
     if FULL:
@@ -192,6 +205,13 @@ def _two_tools(page: Page, address: str) -> None:
     for names in tools:
         assert len(names) == len({*names}) == (7 if address == "explore" else 2)
         assert usual <= {*names}
+
+
+def _tools_cover_nothing(page: Page) -> None:
+    for table in page.get_by_test_id("stDataFrame").locator("visible=true").all():
+        table.hover(position={"x": 60, "y": 20})
+        page.wait_for_timeout(HOVER_MS)
+        assert page.evaluate(_COVERED) == []
 
 
 def _in_the_palette(page: Page, colours: set[str], quiet: str) -> None:

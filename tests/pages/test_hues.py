@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from pages.common.link import slug
 from planner import figures
 from planner.figures.frame import HUES, LIGHT_THEME, SHADES, system_key
+from planner.store import queries
 from planner.store.catalog import read_catalog
+from tests import shipped
 from tests.each import each
 from tests.pages.conftest import figure, show
 from tests.shipped import ROOT
@@ -22,6 +25,8 @@ _FLEET: Final = (
 )  # fmt: skip
 _JOB: Final = "name=A; network=resnet-50; epochs=90; samples=1281167; runs=10; within=48"
 _CAPACITY: Final = {"jobs": [_JOB], "find": "off", "fleet": list(_FLEET), "months": "12"}
+_STATED: Final = "RetinaNet ResNeXt-50 MLPerf · Open Images · mean average precision"
+"""Trials whose stated times to the target are drawn by accelerator."""
 _PAGES: Final[tuple[tuple[str, Mapping[str, Any]], ...]] = (
     ("how-long", {}),
     ("throughput", {}),
@@ -31,6 +36,7 @@ _PAGES: Final[tuple[tuple[str, Mapping[str, Any]], ...]] = (
     ("capacity", {**_CAPACITY, "chart": "use"}),
     *(("explore", {"preset": name}) for name in
       ("memory", "energy", "price", "devices", "target")),
+    ("steps-to-target", {"workload": slug(_STATED)}),
 )  # fmt: skip
 
 
@@ -66,3 +72,11 @@ def test_a_system_has_its_hue_on_every_page(
     assert drawn, f"no system is drawn on {page}"
     for system, colour in drawn:
         assert _HUE_OF[colour] == figures.system_slot(system), (page, system, colour)
+
+
+@each("system", ["GPU", "2-core AMD EPYC", "NVIDIA H100 80GB HBM3"])
+def test_the_epochs_of_a_run_have_the_hue_of_its_system(system: str, library_pages: None) -> None:
+    every = (r for r in queries.checked_runs(shipped.library()) if r.system_name == system)
+    run = next(r.run_id for r in every if (r.epochs_measured or 0) > 2)
+    (drawn,) = [t for t in figure(show("results", run=run))["data"] if t["name"] == "epoch"]
+    assert _HUE_OF[drawn["marker"]["color"]] == figures.system_slot(system)

@@ -8,7 +8,7 @@ import numpy as np
 import plotly.io
 from plotly.tools import return_figure_from_figure_or_data
 
-from pages.common.widgets import columns_of
+from pages.common.widgets import columns_of, large_columns
 from planner import figures
 from planner.figures.frame import LIGHT_THEME, Drawing
 
@@ -43,3 +43,11 @@ def test_a_chart_is_sent_as_it_was_specified() -> None:
     [line] = read["data"]
     assert line["x"] == [1.0, 2.0]
     assert line["y"] == [0.1, None]  # a gap in the line
+
+
+def test_numbers_from_1_000_on_get_separators_where_no_digit_is_lost() -> None:
+    table = columns_of(
+        [{"runs": 1240, "batch": 4.0, "error": 12.5, "loss": 2000.0, "name": "1240"},
+         {"runs": None, "batch": 4096.0, "error": 999.0, "loss": 0.0002, "name": "9"}]
+    )  # fmt: skip
+    assert list(large_columns(table)) == ["runs", "batch"]
