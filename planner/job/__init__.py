@@ -26,7 +26,7 @@ from planner.job._memory import (
     usable_bytes,
     whole_state,
 )
-from planner.job._placing import PER_NODE, library_of, machines_for, peak_of, placed
+from planner.job._placing import library_of, machines_for, peak_of, placed
 from planner.job._records import (
     OWN_ENTRY,
     WAY_WORDS,
@@ -55,3 +55,4 @@ from planner.job.rates import (
     timed_share,
 )
 from planner.job.utilization import sentence, shares, utilizations
+from planner.runs import PER_NODE

@@ -42,7 +42,6 @@ from planner.fits import log_half_widths, log_width, widened
 from planner.job._job import batch_on, nearest_measured, usual_batch
 from planner.job._memory import least_count
 from planner.job._placing import (
-    PER_NODE,
     effective_precision,
     format_of,
     no_peak,
@@ -62,6 +61,7 @@ from planner.mfu import (
     sharing_names,
 )
 from planner.published import half_peak, network_key
+from planner.runs import PER_NODE
 from planner.transfer import Cell, Library, Transferred, transfer
 
 DOUBLING_SD: Final = 0.03
