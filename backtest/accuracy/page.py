@@ -27,7 +27,7 @@ INTRODUCTION: Final = (
     "Error is |predicted/measured - 1|. Every curve (a sweep over the batch, a workload, a run) "
     "counts the same, with any number of points; a mean over data sets counts every set the same. "
     "All methods are scored on the points that the product answers, and `answered` is their share "
-    "(0 % if it answers none, as on a link that no run crossed). "
+    "(0 % if it answers none). "
     '"ours, where it refuses" is our form on the other points, "ours, were nothing refused" on '
     "all points. Intervals are nominal 90 %; `coverage` is the share of hidden points inside, "
     "`width` the median of (high - low)/value. Methods without an interval were published "

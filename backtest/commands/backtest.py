@@ -37,6 +37,7 @@ from backtest.commands.published import (
     warn,
     write_page,
 )
+from backtest.commands.scaling_law import law_choices
 from backtest.data.columns import WITHOUT, Skipped
 from backtest.published.page import published_lines
 from backtest.published.what_if import (
@@ -197,7 +198,9 @@ def _answer(folder: Path, watch: Stopwatch) -> _Results:
     rows, failed = _rows(read, watch)
     sets, refused = result_sets(folder) if has_result_sets(folder) else ([], [])
     own, failed_own = _tried("runs of result sets", lambda: own_rows(sets, watch))
-    chosen, failed_choice = _tried("the choice of constants", lambda: list(choices(read)))
+    chosen, failed_choice = _tried(
+        "the choice of constants", lambda: [*choices(read), *law_choices(read)]
+    )
     failed += [*failed_own, *failed_choice]
     origin = origin_of(
         _display_path(folder),
@@ -290,7 +293,7 @@ def _print_summary(into: Path, results: _Results, watch: Stopwatch) -> None:
 
 def _print_choices(folder: Path) -> int:
     read = public_tables(folder)
-    chosen, failed = _tried("the choice of constants", lambda: list(choices(read)))
+    chosen, failed = _tried("the choice of constants", lambda: [*choices(read), *law_choices(read)])
     for choice in chosen:
         say(
             Text(

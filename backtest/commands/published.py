@@ -52,7 +52,7 @@ def published_tasks(folder: Path, unscored: Sequence[str] = ()) -> tuple[TaskAns
 
     Fits see the tables named in `unscored` too, but their rows are no questions.
     """
-    rows, skipped = read_rows(folder) if has_published(folder) else ([], [])
+    rows, skipped = read_rows(folder)
     catalog = read_catalog(CATALOG).catalog
     scored = [row for row in rows if Path(row.file).stem not in unscored]
     others = [row for row in rows if Path(row.file).stem in unscored]

@@ -252,11 +252,8 @@ def device_scaling(rows: Sequence[PublishedRow]) -> list[DescribedAnswer]:
 
 
 def _of_series(series: MeasuredSeries) -> Iterator[DescribedAnswer]:
-    """Yield the answers of one series; the middle of an odd number of counts is shown."""
-    runs = series.runs
-    counts = np.unique(runs.devices)
-    is_shown = runs.devices <= counts[-(-counts.size // 2) - 1]
-    shown, hidden = runs.only(is_shown), runs.only(~is_shown)
+    """Yield the answers of one series."""
+    shown, hidden = halves(series.runs)
     try:
         curve = fit_scaling(shown.batch, shown.devices, shown.nodes, shown.step_s)
     except ValueError as problem:  # a table may hold any number
@@ -267,6 +264,16 @@ def _of_series(series: MeasuredSeries) -> Iterator[DescribedAnswer]:
         estimate = curve if isinstance(curve, Refusal) else curve.step_time(batch, devices, nodes)
         name = f"{series.name}, {devices:g} devices"
         yield answer_of((series.source, name), float(step_s), estimate)
+
+
+def halves(runs: Runs) -> tuple[Runs, Runs]:
+    """Return the runs on the smaller and on the larger half of the device counts.
+
+    The middle of an odd number of counts is in the smaller half.
+    """
+    counts = np.unique(runs.devices)
+    is_shown = runs.devices <= counts[-(-counts.size // 2) - 1]
+    return runs.only(is_shown), runs.only(~is_shown)
 
 
 def batch_left_out(rows: Sequence[PublishedRow]) -> list[DescribedAnswer]:

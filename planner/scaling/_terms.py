@@ -426,13 +426,16 @@ class LargestCount:
         """Whether the law answers everywhere."""
         return self.only or (self.one_batch_each and (self.one_place_each or not self.weak))
 
-    def step_time(self, at: StepPlaces, trend: ArrayLike = -np.inf) -> tuple[Floats, Floats]:
+    def step_time(
+        self, at: StepPlaces, trend: ArrayLike = -np.inf, trend_sd: ArrayLike = np.nan
+    ) -> tuple[Floats, Floats]:
         """Return the seconds of a step at these places, and their relative standard deviation.
 
         Args:
             at: places.
             trend: ln of the growth of a step from the largest count by the runs' own form; a share
                 of what it exceeds the law's by is added, and is an sd too.
+            trend_sd: relative sd of that form; the larger one of it and the law's counts.
         """
         doublings = np.log2(at.devices / self.devices)
         near, part = _between(np.log(at.batch), np.log(self.batch))
@@ -451,6 +454,7 @@ class LargestCount:
             log_s = log_s + seen * np.exp2(-np.abs(halvings))
             there = np.full(at.batch.shape, self.step_s[0])
             sd = np.where(inside, self.law.sd(there, away, halvings), sd)
+        sd = np.fmax(sd, trend_sd)
         unknown = CROSSED_SD * ((at.nodes > 1.0) & (not self.crossed))
         return np.exp(log_s), np.sqrt(sd**2 + self.scatter**2 + unknown**2 + steeper**2)
 

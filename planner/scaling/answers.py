@@ -504,7 +504,7 @@ def _steps(curve: ScalingCurve, at: StepPlaces) -> _Steps:
     withheld = _withheld(curve, at, questions)
     by_law = _by_law(curve, at, withheld)
     if curve.published is not None and by_law.any():
-        lawful, sd = curve.published.step_time(at, _trend(curve, at))
+        lawful, sd = curve.published.step_time(at, *_trend(curve, at))
         seconds = np.where(by_law, lawful, seconds)
         variance = np.where(by_law, np.square(sd), variance)
         left = [(where & ~by_law, refusal) for where, refusal in withheld]
@@ -539,14 +539,15 @@ def _by_law(curve: ScalingCurve, at: StepPlaces, withheld: Withheld) -> NDArray[
     return np.asarray(tangled & ~other)
 
 
-def _trend(curve: ScalingCurve, at: StepPlaces) -> Floats:
-    """Return ln of the growth of a step from the largest count by the form of weak scaling.
+def _trend(curve: ScalingCurve, at: StepPlaces) -> tuple[Floats, Floats]:
+    """Return ln of the growth of a step from the largest count by the form, and its relative sd.
 
-    -inf where the runs do not show it: at fewer devices, at one count, at changing batches.
+    -inf and NaN where the runs do not show it: at fewer devices, one count or changing batches.
     """
     law, terms = curve.published, curve.terms
+    nothing = np.full(at.batch.shape, -np.inf), np.full(at.batch.shape, np.nan)
     if law is None or not (law.weak and law.everywhere):
-        return np.full(at.batch.shape, -np.inf)
+        return nothing
     sizes = np.full(at.batch.shape, law.usual[-1])
     mode = np.zeros(at.batch.shape, dtype=np.int64)
     there = StepPlaces(batch=sizes, devices=at.devices, nodes=at.nodes, mode=mode)
@@ -560,7 +561,10 @@ def _trend(curve: ScalingCurve, at: StepPlaces) -> Floats:
     shown = terms.determined(rows[0]) & terms.determined(rows[1]) & (at.devices > law.devices)
     with np.errstate(divide="ignore", invalid="ignore"):  # a step of 0 s shows nothing
         grown = np.log(rows[0] @ terms.value) - np.log(rows[1] @ terms.value)
-    return np.where(shown & np.isfinite(grown), grown, -np.inf)
+    shown &= np.isfinite(grown)
+    unmeasured = np.where(terms.link_of(there) == there.link, 0.0, CROSSED_SD**2)
+    sd = np.sqrt(_relative_variance(curve, there) - unmeasured)
+    return np.where(shown, grown, nothing[0]), np.where(shown, sd, nothing[1])
 
 
 def _withheld(curve: ScalingCurve, at: StepPlaces, questions: Floats) -> Withheld:
