@@ -276,7 +276,7 @@ def steps_picture(values: Values, look: Theme) -> Picture:
         ),
         sentences=(
             Text(
-                "Perfect scaling up to batch {low}, almost no fewer steps from batch "
+                "Perfect scaling up to batch {low}, hardly fewer steps from batch "
                 "{high} on; the largest batch measured lies in “{of}”.",
                 low=size(borders[0][0]),
                 high=size(borders[1][0]),
