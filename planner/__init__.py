@@ -25,12 +25,9 @@ if TYPE_CHECKING:
         HowLong,
         Option,
         Steadiness,
-        TimedRun,
         options_of,
         project,
         project_summary,
-        ratio_report,
-        systems_report,
     )
     from planner.epochs.how_long import how_long
     from planner.epochs.steadiness import steadiness
@@ -66,7 +63,6 @@ __all__ = [
     "ScalingCurve",
     "Steadiness",
     "ThroughputCurve",
-    "TimedRun",
     "Transferred",
     "at_count",
     "best_batch",
@@ -91,11 +87,9 @@ __all__ = [
     "project",
     "project_summary",
     "published_curve",
-    "ratio_report",
     "steadiness",
     "steps_to_target",
     "suspects",
-    "systems_report",
     "time_to_target",
     "transfer",
 ]

@@ -180,7 +180,7 @@ def _formats() -> None:
 def _stated(source: Source) -> tuple[Stated, tuple[str, ...]]:
     facts: dict[str, Any] = {}
     problems: list[str] = []
-    st.caption("Enter what the files do not state.")
+    st.caption("What the files do not say; leave the rest empty.")
     with st.grid(4, min_column_width=_WIDTH):
         for name in source.needs:
             text = _field(name)

@@ -184,8 +184,8 @@ RULES: Final = (
     Rule(when="the runs clearly show a link that costs the same for each further device",
         then="answers carry a warning; the cost grows in proportion to the devices of a node, or "
         "to all devices where the runs clearly show that",
-        why="on a public V100 cluster it was 8 to 18 % off at 9 to 16 devices, instead of about "
-        "30 %",
+        why="on a public V100 cluster 9 to 16 devices were 8 to 18 % off for three such workloads, "
+        "instead of about 30 % where all devices count",
         measure_next="one run at a larger count"),
     Rule(when=Text("more than {twice:g} times the devices measured on that link", twice=TWICE),
         then="called a guess",

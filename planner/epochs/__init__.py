@@ -11,10 +11,7 @@ from planner.epochs._ratios import (
     RatioReport,
     RunTimes,
     SpeedUp,
-    TimedRun,
-    ratio_report,
     systems_of,
-    systems_report,
 )
 from planner.epochs.epoch_size import (
     ADD_TIMED,

@@ -14,21 +14,18 @@ There are four comparisons of two systems, each with a name:
     largest speed-up    the fastest run of a against the slowest of b, as in headlines
     smallest speed-up   the slowest run of a against the fastest of b, below 1 where that is slower
 
-`RunTimes` are both times with their run. A run from a printed table is a `TimedRun`; at the
-measured N its own total is used.
+`RunTimes` are both times with their run.
 
 Evidence: docs/evidence.md#speed-ups-of-article-002.
 """
 
-import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from planner.core import LEVEL, Estimate, Refusal, Text, plain
-from planner.epochs.projection import SESSION_SD, later_epoch, project_summary, session_half_width
+from planner.core import Estimate, Refusal, Text, plain
+from planner.epochs.projection import SESSION_SD, session_half_width
 from planner.fits import excludes_one, ratio
-from planner.runs import EPOCHS, EpochPrior
 
 
 def speed_up(against: Estimate | Refusal, total: Estimate | Refusal) -> Estimate | None:
@@ -65,94 +62,7 @@ class RunTimes:
     later_epoch: Estimate | Refusal
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TimedRun:
-    """Summary of one measured run, as in printed tables.
-
-    `batch` [samples] is the global batch; times are in seconds; `later_epoch_sd_s` has ddof = 0
-    and is None where unknown; `later_epochs` counts the epochs after the first. Set `pre_train_s`
-    and `first_epoch_s`, or only their sum `until_first_epoch_end_s`. `total_s` is the measured wall
-    time of the whole run, used for exactly that many epochs without the rounding of a printed mean.
-    `prior` is the prior of its epochs' scatter.
-    """
-
-    label: str
-    batch: int
-    later_epochs: int
-    later_epoch_mean_s: float | None
-    later_epoch_sd_s: float | None = None
-    pre_train_s: float | None = None
-    first_epoch_s: float | None = None
-    until_first_epoch_end_s: float | None = None
-    total_s: float | None = None
-    prior: EpochPrior = EPOCHS
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EpochsQuestion:
-    """The question about runs: N epochs, and the level of intervals [share]."""
-
-    epochs: int
-    level: float
-
-    def times(self, run: TimedRun) -> RunTimes:
-        """Return both times of a run [s]."""
-        return RunTimes(
-            label=run.label,
-            batch=run.batch,
-            total=self.over_epochs(run),
-            later_epoch=self.asymptotic(run),
-        )
-
-    def over_epochs(self, run: TimedRun) -> Estimate | Refusal:
-        """Return the time of N epochs [s], the measured total where it has just as many."""
-        projected = self.projected(run)
-        whole = run.total_s is not None and self.epochs == run.later_epochs + 1
-        return _moved(projected, run) if whole and isinstance(projected, Estimate) else projected
-
-    def projected(self, run: TimedRun) -> Estimate | Refusal:
-        """Return the time of N epochs [s], from the epochs of the run."""
-        return project_summary(
-            epochs=self.epochs,
-            later_epochs=run.later_epochs,
-            later_epoch_mean_s=run.later_epoch_mean_s,
-            later_epoch_sd_s=run.later_epoch_sd_s,
-            pre_train_s=run.pre_train_s,
-            first_epoch_s=run.first_epoch_s,
-            until_first_epoch_end_s=run.until_first_epoch_end_s,
-            level=self.level,
-            prior=run.prior,
-        )
-
-    def asymptotic(self, run: TimedRun) -> Estimate | Refusal:
-        """Return the time of one later epoch [s]."""
-        return later_epoch(
-            later_epochs=run.later_epochs,
-            later_epoch_mean_s=run.later_epoch_mean_s,
-            later_epoch_sd_s=run.later_epoch_sd_s,
-            level=self.level,
-            prior=run.prior,
-        )
-
-
-def _moved(projected: Estimate, run: TimedRun) -> Estimate:
-    """Return the measured total, with the relative interval of the projection."""
-    total_s = run.total_s
-    if total_s is None or not 0.0 < total_s < math.inf:
-        raise ValueError(
-            Text(
-                "{name_of}: the whole run took {total_s} s. A time must be above 0. Fix "
-                "the row or mark it failed.",
-                name_of=name_of(run),
-                total_s=total_s,
-            )
-        )
-    scale = total_s / float(projected.value)
-    low, high = scale * float(projected.low), scale * float(projected.high)
-    return replace(projected, value=total_s, low=low, high=high)
-
-
-def name_of(run: TimedRun | RunTimes) -> str:
+def _name_of(run: RunTimes) -> str:
     """Return the run as sentences name it."""
     return Text("{run} at batch {batch}", run=run.label, batch=plain(run.batch))
 
@@ -197,34 +107,10 @@ class SystemsReport:
     left_out: tuple[str, ...]
 
 
-def ratio_report(
-    a: TimedRun, b: TimedRun, epochs: int, *, level: float = LEVEL, session_sd: float = SESSION_SD
-) -> RatioReport:
-    """Return how many times faster run a is than run b, over `epochs` epochs and asymptotically.
-
-    Args:
-        a: the run that is faster where the factor is above 1.
-        b: the run it is compared with; swap them and every factor becomes its inverse.
-        epochs: N, a whole number from 1.
-        level: coverage of the intervals [share].
-        session_sd: relative sd between sessions; 0 only for two runs of one session.
-
-    Returns:
-        The report, with a `Refusal` in place of an answer where a run cannot be projected.
-
-    Raises:
-        ValueError: a run or N is impossible, as in `planner.epochs.projection.project_summary`.
-    """
-    times = EpochsQuestion(epochs=epochs, level=level).times
-    return _report([times(a)], [times(b)], (_fastest, _fastest), session_sd)
-
-
-def systems_report(
-    a_runs: Sequence[TimedRun],
-    b_runs: Sequence[TimedRun],
+def systems_of(
+    a_runs: Sequence[RunTimes],
+    b_runs: Sequence[RunTimes],
     epochs: int,
-    *,
-    level: float = LEVEL,
     session_sd: float = SESSION_SD,
 ) -> SystemsReport:
     """Return every honest comparison of system a with system b, each under its own name.
@@ -235,33 +121,9 @@ def systems_report(
     Args:
         a_runs: runs of system a, at least one.
         b_runs: runs of system b, at least one, of the same workload.
-        epochs: N, a whole number from 1.
-        level: coverage of the intervals [share].
-        session_sd: relative sd between sessions, see `ratio_report`.
-
-    Raises:
-        ValueError: a list is empty, or a run or N is impossible.
+        epochs: N of their totals.
+        session_sd: relative sd between sessions; 0 only for runs of one session.
     """
-    if not a_runs or not b_runs:
-        raise ValueError(
-            Text(
-                "System a has {a_runs} runs and system b has {b_runs}. Both need at "
-                "least one to be compared. Choose another system or measure this one.",
-                a_runs=len(a_runs),
-                b_runs=len(b_runs),
-            )
-        )
-    times = EpochsQuestion(epochs=epochs, level=level).times
-    return systems_of([times(a) for a in a_runs], [times(b) for b in b_runs], epochs, session_sd)
-
-
-def systems_of(
-    a_runs: Sequence[RunTimes],
-    b_runs: Sequence[RunTimes],
-    epochs: int,
-    session_sd: float = SESSION_SD,
-) -> SystemsReport:
-    """Return `systems_report` of runs with times; at least one run of each system."""
 
     def report(a: Sequence[RunTimes], b: Sequence[RunTimes], *choices: _Choice) -> RatioReport:
         return _report(a, b, (choices[0], choices[1]), session_sd)
@@ -276,7 +138,7 @@ def systems_of(
         largest_speed_up=report(a_runs, b_runs, _fastest, _slowest),
         smallest_speed_up=report(a_runs, b_runs, _slowest, _fastest),
         left_out=tuple(
-            f"{name_of(run)}: {run.later_epoch.reason}"
+            f"{_name_of(run)}: {run.later_epoch.reason}"
             for run in (*a_runs, *b_runs)
             if isinstance(run.later_epoch, Refusal)
         ),
@@ -330,7 +192,7 @@ def _chosen(runs: Sequence[RunTimes], choice: _Choice, timing: _Timing) -> _Time
         return choice(timed)
     refusals = [(run, time) for run, time in times if isinstance(time, Refusal)]
     return Refusal(
-        reason=" ".join(f"{name_of(run)}: {refusal.reason}" for run, refusal in refusals),
+        reason=" ".join(f"{_name_of(run)}: {refusal.reason}" for run, refusal in refusals),
         measure_next=refusals[0][1].measure_next,
     )
 

@@ -17,10 +17,11 @@ import pytest
 from numpy.testing import assert_allclose
 
 from planner.core import Estimate, Refusal, hms
-from planner.epochs import SpeedUp, TimedRun, project_summary, ratio_report, systems_report
+from planner.epochs import SpeedUp, project_summary
 from planner.epochs._ratios import SystemsReport
 from planner.throughput import ThroughputCurve, crossover_batch, fit_throughput
 from tests.each import each
+from tests.planner.epochs.timed import TimedRun, ratio_report, systems_report
 
 # device, batch, pre-train, epoch 1, mean of epochs 2.., their sd (ddof = 0), 20 epochs as measured
 TABLE_1 = [

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-import pytest
 from numpy.testing import assert_allclose
 
 from planner.core import Refusal
-from planner.epochs import SESSION_SD, SpeedUp, TimedRun, ratio_report, systems_report
+from planner.epochs import SESSION_SD, SpeedUp
+from tests.planner.epochs.timed import TimedRun, ratio_report, systems_report
 
 
 def run(label: str, batch: int, epoch_s: float, *, first_s: float = 100.0) -> TimedRun:
@@ -87,18 +87,6 @@ def test_projected_ratios_are_extrapolated_and_measured_ones_measured() -> None:
     assert answer(ratio_report(FAST, SLOW, 2000).over_epochs).factor.basis == "extrapolated"
 
 
-def test_a_measured_total_answers_for_exactly_its_own_epochs() -> None:
-    known = replace(FAST, total_s=300.0)
-    assert_allclose(answer(ratio_report(known, SLOW, 20).over_epochs).factor.value, 861 / 300)
-    assert ratio_report(known, SLOW, 21).over_epochs != ratio_report(known, SLOW, 20).over_epochs
-    assert_allclose(answer(ratio_report(known, SLOW, 21).over_epochs).factor.value, 901 / 301)
-
-
-def test_an_impossible_total_is_named() -> None:
-    with pytest.raises(ValueError, match="new at batch 256: the whole run took 0"):
-        ratio_report(replace(FAST, total_s=0.0), SLOW, 20)
-
-
 def test_a_run_that_cannot_be_projected_is_refused_by_name() -> None:
     refused = ratio_report(ONE_EPOCH, SLOW, 20).over_epochs
     assert isinstance(refused, Refusal)
@@ -153,8 +141,3 @@ def test_systems_without_a_common_batch_still_have_a_best() -> None:
     report = systems_report(A[2:], B, 20)
     assert report.same_batch == ()
     assert answer(report.best_against_best.over_epochs).decided
-
-
-def test_a_system_without_runs_cannot_be_compared() -> None:
-    with pytest.raises(ValueError, match="System a has 0 runs"):
-        systems_report([], B, 20)
