@@ -84,9 +84,11 @@ def _of_law(questions: Sequence[_Series], name: str) -> list[ConstantChoice]:
     scores, sources = [], []
     for question in questions:
         answers = [question.predict(_with(question.curve, name, value)) for value in TRIED[name]]
-        found = [answer for answer in answers if answer is not None]
-        if len(found) == len(answers):
-            scores.append([_score(a, question.hidden.step_s, sd=name == "spread") for a in found])
+        answered = [answer for answer in answers if answer is not None]
+        if len(answered) == len(answers):
+            scores.append(
+                [_score(a, question.hidden.step_s, sd=name == "spread") for a in answered]
+            )
             sources.append(question.source)
     settings = [
         Setting(words=f"{value:g}", values={f"scaling._terms:PUBLISHED.{name}": value})

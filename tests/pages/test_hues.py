@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from pages.common.link import slug
 from planner import figures
+from planner.core import slug
 from planner.figures.frame import HUES, LIGHT_THEME, SHADES, system_key
 from planner.store import queries
 from planner.store.catalog import read_catalog

@@ -122,7 +122,7 @@ def test_files_that_would_not_be_read_are_a_problem(mine: Path) -> None:
     for _ in range(21):
         shown.file_uploader[0].upload("t.csv", GOOD.encode(), "text/csv")
     shown = sound(shown.run())
-    assert "nothing is taken" in texts(shown)
+    assert "nothing is imported" in texts(shown)
     said = " ".join(shown.dataframe[0].value["Problem"])
     assert "at most 20 files are read at once; 21 were given" in said
     assert "21 files are named t.csv" in said
