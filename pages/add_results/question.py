@@ -174,7 +174,8 @@ def _formats() -> None:
     with st.expander("Formats", icon=":material/description:"):
         for source in SOURCES.values():
             if source.on_page:
-                st.markdown(as_text(f"{source.title}: {source.files}"))
+                files = as_text(source.files.replace("`", ""))
+                st.markdown(f"**{as_text(source.title)}:** {files}")
 
 
 def _stated(source: Source) -> tuple[Stated, tuple[str, ...]]:

@@ -105,7 +105,7 @@ def _card(link: Link, view: View) -> None:
     """Draw one view: its link, and what can be done with it."""
     with st.container(border=True):
         saving.open_link(link.page, view)
-        st.caption(as_text(f"{view.saved_at[:10]} {view.note}".strip()))
+        st.caption(as_text(" · ".join(filter(None, (view.saved_at[:10], view.note)))))
         if saving.is_comparison(view):
             st.caption("Compare hardware renames and removes it.")
             return

@@ -22,8 +22,15 @@ _PLACE: Final = re.compile(
     r"(?P<where>(?:line|row|run|item) [\d,]+)(?:, (?P<column>[^:]{1,80}))?: (?P<text>.*)", re.DOTALL
 )
 _COLUMN: Final = re.compile(r"(?P<column>[A-Za-z_][\w ./-]{0,60}): (?P<text>.*)", re.DOTALL)
-_FACT: Final = re.compile(r": --fact \S+")
-"""How the command states a fact; a page has a field for it."""
+_OF_THE_COMMAND: Final = (
+    (re.compile(r": --fact \S+"), ""),
+    (re.compile(r"Name its column of docs/records\.md with --option .*", re.DOTALL),
+     "Choose its column above, or leave it out."),
+    (re.compile(r"Leave it out with --option columns=.*?:, or ", re.DOTALL),
+     "Leave it out above, or "),
+    (re.compile(r"--option (\w+)="), r"the field \1 above: "),
+)  # fmt: skip
+"""What the command says of its options, and what a page says of its fields instead."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,10 +44,15 @@ class Located:
 
 
 def located(problem: str) -> Located:
-    """Return a problem in its parts; all are sentences `place, column: rule. fix.`."""
+    """Return a problem in its parts; all are sentences `place, column: rule. fix.`.
+
+    Advice on options of the command becomes that on the fields of the page.
+    """
     place = _PLACE.fullmatch(problem) or _COLUMN.fullmatch(problem)
     parts = place.groupdict() if place else {}
-    text = _FACT.sub("", parts.get("text") or problem)
+    text = parts.get("text") or problem
+    for option, field in _OF_THE_COMMAND:
+        text = option.sub(field, text)
     rule, _, fix = text.partition(". ")
     return Located(
         row=(parts.get("where") or "").capitalize(),

@@ -8,6 +8,7 @@ from typing import Final
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from planner.importers import located
 from planner.store import Folder, Store
 from planner.store.summaries import summaries
 from tests.pages.conftest import show, sound, texts
@@ -92,6 +93,15 @@ def test_all_problems_come_at_once_with_row_column_rule_and_fix(mine: Path) -> N
     assert found["Row"].to_list() == ["Line 2", "Line 3"]
     assert found["Column"].to_list() == ["global_batch_size", "step_s"]
     assert "must be a whole number" in found["Problem"][0]
+    assert not mine.exists()
+
+
+def test_the_page_says_which_field_helps_and_names_no_option_of_the_command(mine: Path) -> None:
+    shown = dropped("epoch,loss\n0,2.1\n1,1.9\n")
+    found = shown.dataframe[0].value
+    assert set(found["What to do"]) == {"Choose its column above, or leave it out"}
+    fix = located("recorded_at: is the number 3. State its unit: --option recorded_at=s or ms.").fix
+    assert fix == "State its unit: the field recorded_at above: s or ms"
     assert not mine.exists()
 
 
