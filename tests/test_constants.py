@@ -145,7 +145,7 @@ NO_JUDGEMENT: Final[dict[str, str]] = {
         importers.formats.source_files:MOST_CHARACTERS importers.formats.source_files:MOST_COLUMNS
         importers.formats.source_files:MOST_DEPTH importers.formats.source_files:MOST_PROBLEMS
         importers.formats.source_files:MOST_ROWS importers.formats.source_files:MOST_SENTENCE
-        suspects._curves:MOST
+        suspects._curves:MOST scaling_out._series:MOST_COUNTS
         importers.formats.logs.template:_BATCH importers.formats.logs.template:_MOST_UNPACKED
         importers.formats.logs.tensorboard_events:MOST_BYTES
         published._rows:MOST_DEVICES published._rows:SMALLEST

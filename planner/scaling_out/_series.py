@@ -9,6 +9,7 @@ count, as in article 000, its own law answers, at these counts only.
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
+from typing import Final
 
 from planner.core import Estimate, Floats, Refusal
 from planner.runs import Placement, Run
@@ -114,6 +115,10 @@ class DeviceSeries:
         )
 
 
+MOST_COUNTS: Final = 500
+"""Device counts of a series. Its answers ask the law of all counts at each: 2,000 took a minute."""
+
+
 def series_of(
     label: str,
     runs: Sequence[Run],
@@ -121,6 +126,8 @@ def series_of(
     left_out: Collection[str] = (),
 ) -> DeviceSeries | None:
     """Return the series of runs on one kind of system; None without a step time or law.
+
+    None with more than `MOST_COUNTS` device counts, too.
 
     Args:
         label: its name.
@@ -135,7 +142,7 @@ def series_of(
     ]
     timed = [(r, p) for r, p in kept if r.global_batch_size and r.step_time_s]
     stated = [(r, p) for r, p in kept if r.asymptotic_throughput and r.overhead_s is not None]
-    if not timed and not stated:
+    if (not timed and not stated) or len({p.devices for _, p in timed}) > MOST_COUNTS:
         return None
     used = timed or stated
     like = max((p for _, p in used), key=lambda p: p.devices)

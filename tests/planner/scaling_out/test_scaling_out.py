@@ -21,6 +21,7 @@ from planner.scaling import WEIGHED
 from planner.scaling_out import (
     SeriesAnswer,
     SeriesQuestion,
+    _series,
     answer_of,
     batch_course,
     batch_grid,
@@ -62,6 +63,17 @@ def answer(**question: str | list[str]) -> SeriesAnswer:
 
 def texts(**question: str | list[str]) -> str:
     return " ".join(scaling_out(asked(**question), library().sets).sentences)
+
+
+def test_a_series_of_too_many_counts_is_not_answered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """2,000 counts of one stranger's file took a minute."""
+    series = answer().series
+    first = next(iter(scaling_out_workloads(library()).values()))
+    placements = queries.placements(library(), first, series.runs[0].pattern)
+    monkeypatch.setattr(_series, "MOST_COUNTS", 3)
+    assert _series.series_of(series.label, series.runs, placements) is not None
+    monkeypatch.setattr(_series, "MOST_COUNTS", 2)
+    assert _series.series_of(series.label, series.runs, placements) is None
 
 
 def test_the_opening_question_is_of_the_runs_measured_here() -> None:
