@@ -1,6 +1,7 @@
 """The tables of Scaling out as rows to be read, for page, report and command."""
 
 import math
+from typing import Final
 
 from planner.answers.records import (
     CrossoverRow,
@@ -23,9 +24,17 @@ def crossover_rows(record: ScalingOut) -> list[Record]:
     return [_crossover(row) for row in record.crossovers]
 
 
+_PRICED: Final = ("Cost (USD)", "Idle (USD)")
+
+
 def total_rows(record: ScalingOut) -> list[Record]:
-    """Return the whole training by device count; empty where the samples are unknown."""
-    return [_total(row) for row in record.rows if row.total_s is not None]
+    """Return the whole training by device count; empty where the samples are unknown.
+
+    Cost is left out where no price is known.
+    """
+    rows = [_total(row) for row in record.rows if row.total_s is not None]
+    unpriced = {n for n in _PRICED if all(row[n] is None for row in rows)}
+    return [{n: value for n, value in row.items() if n not in unpriced} for row in rows]
 
 
 def worker_rows(record: ScalingOut) -> list[Record]:

@@ -13,6 +13,7 @@ from planner.core import (
     percent,
     plain,
     plural,
+    rounded_ends,
     several,
 )
 from planner.core.slugs import BADGE
@@ -97,12 +98,8 @@ def _headline(answer: SeriesAnswer) -> str:
         )
         return paragraph(fastest, _slower(answer), host)
     gain = best.speed_up
-    words = Text(
-        "{gain} times as fast as {base}{ends}",
-        gain=plain(float(gain.value), 3),
-        base=base,
-        ends=_ends(gain),
-    )
+    value, ends = _ratio(gain)
+    words = Text("{gain} times as fast as {base}{ends}", gain=value, base=base, ends=ends)
     if float(gain.low) <= 1.0 <= float(gain.high):  # never of a published law, without interval
         tied = Text(
             "Too close to call: {where}, {devices} are {words}.",
@@ -132,12 +129,13 @@ def _from(answer: SeriesAnswer, best: CountAnswer) -> str:
     return Text("from batch {crossing} on", crossing=size(crossing.value))
 
 
-def _ends(estimate: Estimate) -> str:
-    """Return the interval of a ratio in brackets; "" without one."""
-    low, high = float(estimate.low), float(estimate.high)
+def _ratio(of: Estimate) -> tuple[str, str]:
+    """Return a ratio as its interval allows, and the interval in brackets; "" without one."""
+    value, low, high = of.ends
     if not low <= high:
-        return ""
-    return f" ({percent(estimate.level)}: {plain(low, 3)} to {plain(high, 3)})"
+        return plain(value, 3), ""
+    value, low, high = rounded_ends(value, low, high)
+    return plain(value), f" ({percent(of.level)}: {plain(low)} to {plain(high)})"
 
 
 def _slower(answer: SeriesAnswer) -> str:

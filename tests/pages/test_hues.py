@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from pages.explore import fields
 from planner import figures
 from planner.core import slug
 from planner.figures.frame import HUES, LIGHT_THEME, SHADES, system_key
@@ -66,6 +67,8 @@ def test_hues_differ_and_their_shades_too() -> None:
 def test_a_system_has_its_hue_on_every_page(
     page: str, asked: Mapping[str, Any], library_pages: None
 ) -> None:
+    if page == "explore":
+        asked = fields.preset(shipped.library(), asked["preset"])
     systems, shown = _systems(), show(page, **asked)
     charts = range(len(shown.get("plotly_chart")))
     drawn = [pair for place in charts for pair in _drawn(figure(shown, place), systems)]

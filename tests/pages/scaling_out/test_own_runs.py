@@ -32,7 +32,7 @@ def test_names_from_data_are_shown_as_they_are_written(alone: Path) -> None:
 def test_own_runs_on_two_counts_are_answered(alone: Path) -> None:
     a_set(alone, [run(n, b) for n in (1, 2, 4) for b in (64, 256, 1024)])
     said = texts(show("scaling-out"))
-    assert "Yes, from batch 13 on: at global batch 1,024, 4 devices are 3.65 times" in said
+    assert "Yes, from batch 13 on: at global batch 1,024, 4 devices are 3.7 times" in said
 
 
 def test_without_several_counts_the_page_says_what_to_measure(alone: Path) -> None:

@@ -87,7 +87,7 @@ def test_the_opening_question_is_of_the_runs_measured_here() -> None:
         scaling_out(asked(), library().sets)
         .sentences[0]
         .startswith(
-            "Yes, from batch 99 on: at global batch 512, 2 devices are 1.53 times as fast as 1"
+            "Yes, from batch 99 on: at global batch 512, 2 devices are 1.5 times as fast as 1"
         )
     )
 
