@@ -10,12 +10,16 @@ from typing import Final
 import numpy as np
 import pytest
 
+from backtest.accuracy.public_data import public_tables
+from backtest.choose.choice import NOTHING
+from backtest.commands import scaling_law
 from backtest.published.mfu import ChosenConstants, Study, chosen_constants, chosen_lines
 from planner.catalog import Catalog
 from planner.published import PublishedRow, configurations
 from planner.store.catalog import read_catalog
 
 ROOT: Final = Path(__file__).parents[2]
+DATA_SETS: Final = ROOT.parent / "shared" / "datasets"
 NET: Final = PublishedRow(
     file="made.tsv", line=2, source_id="made", model="ResNet-50", family="cnn", image_px=224,
     precision="FP16", accelerator="A100 80GB", n_accelerators=1, global_batch=64,
@@ -76,3 +80,35 @@ def test_the_scatter_of_trials_is_that_of_equal_submissions(catalog: Catalog) ->
 def test_the_section_names_each_constant_with_its_choices() -> None:
     choice = ChosenConstants(name="a.b.C", ships=0.1, chosen=0.2, without=(0.3, 0.25), points=1234)
     assert "| `planner.a.b.C` | 0.1 | 0.2 | 0.25 to 0.3 | 1,234 |" in chosen_lines([choice])
+
+
+def test_the_law_of_device_counts_is_recovered_from_sources_that_follow_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two sources lose 3 % a doubling and one 1 %: without it, and with all, 3 % is chosen."""
+    names = ("source_id", "model", "accelerator", "n_accelerators", "micro_batch",
+             "samples_per_s_total")  # fmt: skip
+    rows = [
+        (source, "ResNet-50", "A100 80GB", n, 64, 1000.0 * n * math.exp(-loss * math.log2(n)))
+        for source, loss in (("a", 0.03), ("b", 0.03), ("c", 0.01))
+        for n in (8, 16, 32, 64)
+    ]
+    lines = ["\t".join(map(str, row)) for row in (names, *rows)]
+    (tmp_path / "made.tsv").write_text("\n".join(lines))
+    monkeypatch.setattr(scaling_law, "LIBRARY", tmp_path)
+    choices = scaling_law.law_choices(public_tables(tmp_path))
+    loss = {c.left_out: c.chosen for c in choices if c.use == scaling_law.USES["loss"]}
+    assert (loss[NOTHING], loss["c"]) == ("0.03", "0.03")
+    assert set(loss) == {NOTHING, "a", "b", "c"}
+    assert not any("link" in c.use for c in choices)  # no sweep of the public data
+
+
+@pytest.mark.skipif(
+    not DATA_SETS.is_dir(), reason="the public data sets are not beside the project"
+)
+def test_shipped_constants_of_the_law_are_within_what_sources_choose() -> None:
+    choices = scaling_law.law_choices(public_tables(DATA_SETS))
+    for use in {c.use for c in choices}:
+        values = [float(c.chosen) for c in choices if c.use == use]
+        ships = float(next(c.ships for c in choices if c.use == use))
+        assert min(values) <= ships <= max(values), use

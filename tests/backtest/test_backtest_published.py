@@ -250,6 +250,16 @@ def test_one_object_is_printed_whatever_the_folder_holds(tmp_path: Path) -> None
     assert "made.tsv, line 3" in done.stderr
 
 
+def test_tables_in_folders_below_are_read_too(tmp_path: Path) -> None:
+    below = tmp_path / "sub"
+    below.mkdir()
+    good = {"source_id": "made", "model": "Llama 3 8B", "family": "decoder", "params": 8e9,
+            "seq_len": 4096, "precision": "BF16", "accelerator": "H100 80GB",
+            "n_accelerators": 8, "global_batch": 64, "tokens_per_s_per_device": 9000}  # fmt: skip
+    (below / "made.tsv").write_bytes(table([good]))
+    assert json.loads(run(tmp_path).stdout)["described_dense"]["asked"] == 1
+
+
 def test_a_folder_without_tables_is_asked_nothing(tmp_path: Path) -> None:
     done = run(tmp_path)
     assert done.returncode == 0
