@@ -45,6 +45,7 @@ from planner.mfu._questions import (
     Domain,
     MfuQuestion,
     Traits,
+    benchmark_gain,
     generation_label,
     generation_name,
     generation_of,
@@ -154,9 +155,11 @@ def has_rows(question: MfuQuestion) -> bool:
 
 def benchmark_factor(family: str) -> float | None:
     """Return how many times as fast submissions to MLPerf run; None if its fit has no such term."""
-    domain = DOMAIN_OF.get(family)
-    effect = None if domain is None else shipped()[domain].values.get(("", "benchmark"))
-    return None if effect is None else math.exp(effect)
+    domain, gain = DOMAIN_OF.get(family), benchmark_gain(family)
+    if domain is None or (domain != "encoder" and not gain):
+        return None
+    effect = shipped()[domain].values.get(("", "benchmark"))
+    return None if effect is None else math.exp(effect + gain)
 
 
 def quantiles(

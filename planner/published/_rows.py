@@ -13,7 +13,7 @@ peak is that of the larger variant. A text without a model of the catalogue has 
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, Literal
@@ -390,15 +390,32 @@ _SLICE: Final = re.compile(r"\bTPU[- ]?v\d\w*", re.IGNORECASE)
 
 
 def accelerators_of(rows: Iterable[PublishedRow], catalog: Catalog) -> list[Accelerator | None]:
-    """Return the accelerator of each row, None where the catalogue has none or several."""
+    """Return the accelerator of each row, None where the catalogue has none or several.
+
+    Of a board with two GPUs it is one of them: tables count the GPUs of a K80, as clouds do.
+    """
     by_name: dict[tuple[str, float | None], Accelerator | None] = {}
     accelerators = []
     for row in rows:
         key = _text(row), _memory_gb(row)
         if key not in by_name:
-            by_name[key] = _named_accelerator(*key, catalog)
+            by_name[key] = _one_gpu(_named_accelerator(*key, catalog))
         accelerators.append(by_name[key])
     return accelerators
+
+
+def _one_gpu(accelerator: Accelerator | None) -> Accelerator | None:
+    if accelerator is None or accelerator.devices == 1 or accelerator.maker != "NVIDIA":
+        return accelerator
+    share = 1.0 / accelerator.devices
+    memory, bandwidth = accelerator.memory_bytes, accelerator.memory_bandwidth_bytes_per_s
+    return replace(
+        accelerator,
+        devices=1,
+        memory_bytes=None if memory is None else share * memory,
+        memory_bandwidth_bytes_per_s=None if bandwidth is None else share * bandwidth,
+        peak_flops_per_s={x: share * peak for x, peak in accelerator.peak_flops_per_s.items()},
+    )
 
 
 def unknown_accelerators(rows: Sequence[PublishedRow], catalog: Catalog) -> list[str]:

@@ -123,8 +123,9 @@ DESCRIPTION: Final = (
     Parameter(name="recompute",
               words="activations are computed again in the backward pass, which saves memory",
               kind="flag", default=False),
-    Parameter(name="benchmark", words="an encoder's software is tuned like a submission to MLPerf "
-              "Training; other published software is slower", kind="flag", default=False),
+    Parameter(name="benchmark", words="software of an encoder, convolutional network or detector "
+              "is tuned like a submission to MLPerf Training; other published software is slower",
+              kind="flag", default=False),
     Parameter(name="assumed_mfu", words="share of the dense half-precision peak that it reaches "
               "on every accelerator (MFU), 40 for 40 %; without it that of published runs of its "
               "family", kind="number", unit="%", least=1.0, most=100.0),

@@ -39,6 +39,17 @@ def found(
     return known.id if known else None
 
 
+def test_a_row_on_a_k80_counts_the_gpus_of_its_board() -> None:
+    row = PublishedRow(file="t", line=2, model="m", accelerator="Tesla K80")
+    (one,) = accelerators_of([row], catalog())
+    board = next(a for a in catalog().accelerators if a.id == "k80")
+    assert one is not None
+    assert (one.devices, board.devices) == (1, 2)
+    assert one.peak_flops_per_s["float32"] == board.peak_flops_per_s["float32"] / 2
+    assert board.memory_bytes is not None
+    assert one.memory_bytes == board.memory_bytes / 2
+
+
 @each(
     ("text", "name"),
     [
