@@ -198,9 +198,7 @@ def _answer(folder: Path, watch: Stopwatch) -> _Results:
     rows, failed = _rows(read, watch)
     sets, refused = result_sets(folder) if has_result_sets(folder) else ([], [])
     own, failed_own = _tried("runs of result sets", lambda: own_rows(sets, watch))
-    chosen, failed_choice = _tried(
-        "the choice of constants", lambda: [*choices(read), *law_choices(read)]
-    )
+    chosen, failed_choice = _tried("the choice of constants", lambda: _choices(read))
     failed += [*failed_own, *failed_choice]
     origin = origin_of(
         _display_path(folder),
@@ -293,7 +291,7 @@ def _print_summary(into: Path, results: _Results, watch: Stopwatch) -> None:
 
 def _print_choices(folder: Path) -> int:
     read = public_tables(folder)
-    chosen, failed = _tried("the choice of constants", lambda: [*choices(read), *law_choices(read)])
+    chosen, failed = _tried("the choice of constants", lambda: _choices(read))
     for choice in chosen:
         say(
             Text(
@@ -312,6 +310,12 @@ def _print_choices(folder: Path) -> int:
             Text("{folder} has no public data set that a constant is chosen by.", folder=folder)
         )
     return PARTIAL if read.skipped else 0
+
+
+def _choices(read: PublicTables) -> list[ConstantChoice]:
+    """Return the choices by public data sets, with those of the law of published series beside."""
+    chosen = list(choices(read))
+    return [*chosen, *law_choices(read)] if chosen else []
 
 
 def _display_path(folder: Path) -> str:
