@@ -95,6 +95,7 @@ NO_JUDGEMENT: Final[dict[str, str]] = {
         explore._points:MOST_COLOURS explore._points:MOST_SYMBOLS
         explore._points:MOST_PANELS explore._points:MOST_GROUPS explore._side_by_side:LEAST
         explore._side_by_side:MOST
+        answers._scaling_tables:_HOURS_FROM
         answers.parameters:MOST_LISTED answers.parameters:LISTED answers.parameters:SHARE_DAYS
         catalog._combine:MAX_TEXT
         answers.comparison.question:MOST_OPTIONS

@@ -7,11 +7,12 @@ from typing import Final
 
 import streamlit as st
 
-from pages.common import saving, widgets
+from pages.common import narrow, saving, widgets
 from pages.common.addresses import ADDRESSES
 from pages.common.link import Link, as_text, plain
 from pages.visitor.permission import Action, permission
 from pages.visitor.sending import accept_files
+from planner import figures
 from planner.core import Text, paragraph
 from planner.store import Store
 from planner.store.disk import views
@@ -70,35 +71,45 @@ def _table(link: Link, every: tuple[View, ...]) -> None:
         if chosen:
             st.session_state[link.key("saved")] = ids[chosen[0]]
 
-    table = widgets.columns_of(
-        [
-            {
-                "name": view.name,
-                "page": ADDRESSES[view.page].title if view.page in ADDRESSES else view.page,
-                "note": view.note or None,
-                "saved": view.saved_at[:10],
-            }
-            for view in every
-        ]
-    )
+    rows: list[dict[str, str | None]] = [
+        {
+            "name": view.name,
+            "page": ADDRESSES[view.page].title if view.page in ADDRESSES else view.page,
+            "note": view.note or None,
+            "saved": view.saved_at[:10],
+        }
+        for view in every
+    ]
+    table = widgets.columns_of(rows)
     config = {
         "name": st.column_config.TextColumn("Name", width="large"),
         "page": st.column_config.TextColumn("Page"),
         "note": st.column_config.TextColumn("Note"),
         "saved": st.column_config.TextColumn("Saved"),
     }
-    st.dataframe(
-        table,
-        hide_index=True,
-        placeholder="–",
-        key="explore.views.table",
-        alt="Saved views",
-        on_select=opened,
-        selection_mode="single-row",
-        height="content" if len(every) <= 10 else 388,
-        column_config=config,
-    )
-    widgets.as_text_table(table, "Saved views", config)
+    first = narrow.first_cards("explore.views", len(rows))
+    made = [
+        figures.Card(
+            title=view.name,
+            values=((row["page"] or "", ""), (row["saved"] or "", "saved")),
+            note=view.note,
+            link=link.address("saved", view.id),
+        )
+        for view, row in zip(every[:first], rows[:first], strict=True)
+    ]
+    with narrow.beside_cards("explore.views", made, len(rows)):
+        st.dataframe(
+            table,
+            hide_index=True,
+            placeholder="–",
+            key="explore.views.table",
+            alt="Saved views",
+            on_select=opened,
+            selection_mode="single-row",
+            height="content" if len(every) <= 10 else 388,
+            column_config=config,
+        )
+        widgets.as_text_table(table, "Saved views", config)
 
 
 def _card(link: Link, view: View) -> None:

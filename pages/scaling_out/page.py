@@ -286,13 +286,13 @@ def _totals(link: Link, answer: SeriesAnswer, record: ScalingOut, drawn: Drawn) 
             st.caption("Enter the samples per epoch: the runs state none.")
             return
         st.caption(  # above: the tool bar of the table covers what is above its right end
-            "Idle device-hours are start-up, and training x (1 - efficiency). The epochs are the "
-            "same at every batch."
+            "Devices are idle in the start-up, and in training x (1 - efficiency). The epochs are "
+            "the same at every batch."
         )
         narrow.table(
             rows,
             key="scaling-out.totals",
-            alt="Total time, device-hours, idle device-hours and cost by device count",
+            alt="Total time, time of all devices, their idle time and cost by device count",
         )
 
 

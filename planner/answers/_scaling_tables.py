@@ -11,7 +11,7 @@ from planner.answers.records import (
     SplitRow,
     UnevenRow,
 )
-from planner.core import Record, cell, paragraph, percent, plain, with_range
+from planner.core import HOUR_S, Record, cell, paragraph, percent, plain, with_range
 
 
 def count_rows(record: ScalingOut) -> list[Record]:
@@ -25,6 +25,8 @@ def crossover_rows(record: ScalingOut) -> list[Record]:
 
 
 _PRICED: Final = ("Cost (USD)", "Idle (USD)")
+_HOURS_FROM: Final = 10.0
+"""Device-hours from which a table writes them, and not device-seconds."""
 
 
 def total_rows(record: ScalingOut) -> list[Record]:
@@ -32,7 +34,9 @@ def total_rows(record: ScalingOut) -> list[Record]:
 
     Cost is left out where no price is known.
     """
-    rows = [_total(row) for row in record.rows if row.total_s is not None]
+    given = [row for row in record.rows if row.total_s is not None]
+    longest = max((float(row.device_hours or 0.0) for row in given), default=0.0)
+    rows = [_total(row, in_hours=longest >= _HOURS_FROM) for row in given]
     unpriced = {n for n in _PRICED if all(row[n] is None for row in rows)}
     return [{n: value for n, value in row.items() if n not in unpriced} for row in rows]
 
@@ -79,16 +83,20 @@ def _crossover(row: CrossoverRow) -> Record:
     }
 
 
-def _total(row: ScalingRow) -> Record:
+def _total(row: ScalingRow, *, in_hours: bool) -> Record:
+    time, idle_time, factor = (
+        ("Device-hours", "Idle device-hours", 1.0)
+        if in_hours
+        else ("Device-seconds", "Idle device-seconds", HOUR_S)
+    )
+    idle = (row.idle_device_hours, row.idle_device_hours_low, row.idle_device_hours_high)
     return {
         "Devices": row.devices,
         "Global batch": row.global_batch_size,
         "Start-up (s)": cell(row.startup_s, 3),
         "Total (s)": _interval(row.total_s, row.total_s_low, row.total_s_high),
-        "Device-hours": cell(row.device_hours, 3),
-        "Idle device-hours": _interval(
-            row.idle_device_hours, row.idle_device_hours_low, row.idle_device_hours_high
-        ),
+        time: cell(None if row.device_hours is None else row.device_hours * factor, 3),
+        idle_time: _interval(*(None if n is None else n * factor for n in idle)),
         "Cost (USD)": cell(row.cost_usd, 3),
         "Idle (USD)": cell(row.idle_usd, 3),
     }

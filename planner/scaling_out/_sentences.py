@@ -15,6 +15,7 @@ from planner.core import (
     plural,
     rounded_ends,
     several,
+    written_ends,
 )
 from planner.core.slugs import BADGE
 from planner.scaling import MEASURE_LINK
@@ -228,9 +229,15 @@ def _efficiency(answer: SeriesAnswer) -> str:
         devices=devices(row.devices),
         share=percent(share),
         percents=_percents(row.efficiency),
-        times=plain(1.0 / share, 3),
+        times=_inverse(row.efficiency),
         base=answer.series.base,
     )
+
+
+def _inverse(estimate: Estimate) -> str:
+    """Return 1/value, rounded as the interval allows."""
+    value, low, high = (1.0 / float(n) for n in (estimate.value, estimate.high, estimate.low))
+    return written_ends(value, low, high, 3)[0] if low <= high else plain(value, 3)
 
 
 def _percents(estimate: Estimate) -> str:

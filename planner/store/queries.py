@@ -564,7 +564,7 @@ def table(store: Store, filters: Filters, most: int = MOST_ROWS, skip: int = 0) 
 
 
 def listed(store: Store, filters: Filters, most: int = MOST_ROWS, skip: int = 0) -> pa.Table:
-    """Return the runs that match the filters as `table`, the user's own and the newest first.
+    """Return the runs that match the filters as `table`: own, then measured, then newest first.
 
     It has the columns from which their MFU follows.
     """
@@ -572,7 +572,7 @@ def listed(store: Store, filters: Filters, most: int = MOST_ROWS, skip: int = 0)
     if not store.in_file:
         return store.arrow(sql.LISTED, parameters | {"most": most, "skip": skip})
     days, skip = _part(store.rows(sql.DAYS, parameters), most, skip)
-    ends = {"shipped": [d[0] for d in days], "day": [d[1] for d in days]}
+    ends = {name: [d[at] for d in days] for at, name in enumerate(("shipped", "published", "day"))}
     return store.arrow(sql.LISTED_PART, parameters | ends | {"most": most, "skip": skip})
 
 

@@ -294,9 +294,13 @@ WORK: Final = f"""
         AND accelerator_model_name IS NOT NULL AND train_flops_per_sample > 0
         AND coalesce(samples_per_s, throughput) > 0
     ORDER BY run_id LIMIT $most"""
+_PUBLISHED: Final = "basis = 'published'"
+_DAY: Final = f"""CASE WHEN {_PUBLISHED} THEN coalesce(published_on, '')
+        ELSE recorded_at::DATE::VARCHAR END"""
+"""The day of a measurement, or the month of a publication: its rows were all read on one day."""
 DAYS: Final = f"""
-    SELECT precedence = 0 AS shipped, recorded_at::DATE AS day, count(*) FROM runs WHERE {_where()}
-    GROUP BY ALL ORDER BY shipped, day DESC"""
+    SELECT precedence = 0 AS shipped, {_PUBLISHED} AS published, {_DAY} AS day, count(*)
+    FROM runs WHERE {_where()} GROUP BY ALL ORDER BY shipped, published, day DESC"""
 """Counts of the filtered runs, in the order in which `LISTED` begins."""
 FIRST_NAMES: Final = f"""
     SELECT workload, count(*) FROM runs WHERE {_where()} GROUP BY workload ORDER BY workload"""
@@ -319,9 +323,9 @@ LISTED: Final = f"""
         CASE WHEN mode = 'training' AND status = 'ok' THEN samples_per_s END AS throughput,
         train_flops_per_sample, accelerator_model_name, accelerators_per_node, number_of_nodes
     FROM runs WHERE {_where()}
-    ORDER BY precedence = 0, recorded_at::DATE DESC, workload, system, pattern, global_batch_size,
-        run_id LIMIT $most OFFSET $skip"""
-"""Runs as the Results page lists them: the user's own first, then the newest.
+    ORDER BY precedence = 0, {_PUBLISHED}, {_DAY} DESC, workload, system, pattern,
+        global_batch_size, run_id LIMIT $most OFFSET $skip"""
+"""Runs as the Results page lists them: the user's own first, measured before published, the newest.
 
 The shipped folder has precedence 0.
 """
@@ -329,8 +333,8 @@ TABLE_PART: Final = TABLE.replace("ORDER BY", "AND workload BETWEEN $first AND $
 """As `TABLE`, of some workloads."""
 LISTED_PART: Final = LISTED.replace(
     "ORDER BY",
-    """AND (precedence = 0, recorded_at::DATE) IN
-        (SELECT (unnest($shipped::BOOLEAN[]), unnest($day::DATE[])))
+    f"""AND (precedence = 0, {_PUBLISHED}, {_DAY}) IN (SELECT
+        (unnest($shipped::BOOLEAN[]), unnest($published::BOOLEAN[]), unnest($day::VARCHAR[])))
     ORDER BY""",
 )
 RUN_COLUMNS: Final = (

@@ -65,6 +65,15 @@ def test_without_permission_nothing_is_saved_and_the_reason_is_said(
     assert not [b for b in listed.button if b.key == "explore.views.remove"]
 
 
+def test_a_narrow_page_has_a_card_of_each_view_that_chooses_it(folders: Path) -> None:
+    views.save(_folder(folders), ONE)
+    shown = show("explore", view="saved")
+    [cards] = [h.proto.body for h in shown.get("html") if "epochwise-cards" in h.proto.body]
+    assert cards.count('role="listitem"') == 1
+    for part in (ONE.name, ONE.note, "2026-11-25", f"saved={ONE.id.replace(':', '%3A')}"):
+        assert part in cards
+
+
 def test_a_view_is_removed_and_restored(folders: Path) -> None:
     views.save(_folder(folders), ONE)
     shown = show("explore", view="saved")

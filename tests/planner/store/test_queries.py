@@ -581,14 +581,18 @@ def test_the_options_of_all_facets_are_those_asked_facet_by_facet(
     assert {facet: list(options.items()) for facet, options in found.items()} == each
 
 
-def test_own_runs_and_the_newest_are_listed_first(tmp_path: Path) -> None:
+def test_own_runs_then_measured_then_the_newest_are_listed_first(tmp_path: Path) -> None:
     shipped = Folder(path=tmp_path / "shipped", label="shipped", kind="shipped")
     own = Folder(path=tmp_path / "yours", label="yours", kind="own")
-    for folder, model, day in ((shipped, "a", 3), (shipped, "b", 5), (own, "c", 1)):
+    for folder, model, day in ((shipped, "e", 3), (shipped, "d", 5), (own, "f", 1)):
         at = datetime(2026, 11, day, tzinfo=UTC)
         commit_runs(folder.path / model, [row(**TIMED, model=model, recorded_at=at)])
+    read_at = datetime(2026, 11, 9, tzinfo=UTC)
+    for model, month in (("a", "2020-01"), ("b", "2026-08"), ("c", None)):
+        published = {"basis": "published", "published_on": month, "recorded_at": read_at}
+        commit_runs(shipped.path / model, [row(**TIMED, model=model, **published)])
     store = Store((shipped, own))
     store.refresh()
     listed = queries.listed(store, {})
-    assert [w.split(" ")[0] for w in listed["workload"].to_pylist()] == ["c", "b", "a"]
+    assert [w.split(" ")[0] for w in listed["workload"].to_pylist()] == [*"fdebac"]
     assert queries.listed(store, {}, most=1, skip=1)["folder"].to_pylist() == ["shipped"]
