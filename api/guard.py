@@ -3,6 +3,8 @@
 - A request on a loopback address must name this machine (`localhost`, 127.0.0.1, ::1). Otherwise
   a foreign name resolves here (DNS rebinding). If the operator lists hosts, those count instead, on
   every address.
+- A socket or an API request of another account of this machine is marked: pages and answers take
+  its sender for any visitor. A mark that a client sends is dropped.
 - A socket, and every request that changes something, must come from a page of this server or from
   a program. Another port of the same machine is another server.
 - Of Streamlit's own addresses, those are open that its pages use. A session may send files while
@@ -27,12 +29,14 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from api.account import is_of_another_account
 from api.problems import problem
-from planner.answers import host_of, is_loopback, is_own
+from planner.answers import ANOTHER_ACCOUNT, host_of, is_loopback, is_own
 from planner.core import Text
 
 _LOG: Final = logging.getLogger("epochwise.api")
 SAFE_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
+_API: Final = "/api"
 _CORE: Final = "/_stcore/"
 HEALTH: Final = f"{_CORE}health"
 """The health check: it only answers ok, under any name."""
@@ -92,6 +96,7 @@ class Guard:
         if scope["type"] not in ("http", "websocket"):
             await self.app(scope, receive, send)
             return
+        scope = _marked(scope)
         headers = Headers(scope=scope)
         why = refusal(scope, headers, self.doors)
         if scope["type"] == "websocket":
@@ -119,6 +124,16 @@ class Guard:
                     return message
 
         return heard
+
+
+def _marked(scope: Scope) -> Scope:
+    """Return a request with the mark of another account, and without one that the client sent."""
+    mark = ANOTHER_ACCOUNT.encode()
+    headers = [(name, text) for name, text in scope["headers"] if name.lower() != mark]
+    decides = scope["type"] == "websocket" or _API in scope["path"]  # the look takes 5 ms
+    if decides and is_of_another_account(scope):
+        headers.append((mark, b"yes"))
+    return {**scope, "headers": headers}
 
 
 def failed(request: Request, error: Exception) -> Response:
@@ -221,7 +236,7 @@ def _listed(origin: str | None, listed: Sequence[str]) -> bool:
 
 
 def _refused(scope: Scope, why: str) -> ASGIApp:
-    if scope["path"].startswith("/api"):
+    if scope["path"].startswith(_API):
         return problem(HTTPStatus.FORBIDDEN, why)
     return PlainTextResponse(f"{why}\n", int(HTTPStatus.FORBIDDEN))
 

@@ -15,7 +15,7 @@ from typing import Final
 import psutil
 import streamlit as st
 
-from planner.core.origins import host_of, is_loopback, is_own
+from planner.core.origins import ANOTHER_ACCOUNT, host_of, is_loopback, is_own
 
 _FORWARDED: Final = (
     "Forwarded", "Via", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto",
@@ -50,6 +50,8 @@ def by_request(headers: Headers) -> str:
     """Return why the request may come from another machine; "" if it cannot."""
     if any(headers.get(name) for name in _FORWARDED):
         return "This page comes through a proxy, so the visitor is unknown."
+    if headers.get(ANOTHER_ACCOUNT):
+        return "Another account of this machine opened this page, and only its own may write."
     if not is_loopback(host_of(headers.get("Host", ""))):
         return "This page was opened under a name other than localhost."
     return ""

@@ -8,6 +8,8 @@ import ipaddress
 from typing import Final
 from urllib.parse import SplitResult, urlsplit
 
+ANOTHER_ACCOUNT: Final = "x-epochwise-another-account"
+"""Header of `api.guard` on requests of another account of this machine; it drops a client's own."""
 _ENCRYPTED: Final = frozenset({"https", "wss"})
 _PORTS: Final = {"http": 80, "https": 443, "ws": 80, "wss": 443}
 

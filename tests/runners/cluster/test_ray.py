@@ -213,7 +213,7 @@ def test_a_node_without_the_folder_returns_its_rows_and_the_starting_process_sto
     checked(tmp)
 
 
-@pytest.mark.parametrize("how", ["in time", "by token", "by a closed port"])
+@pytest.mark.parametrize("how", ["in time", "by token", "by a closed port", "by a checked set"])
 def test_a_node_without_the_folder_pushes_its_runs_to_the_app(
     two: Any,  # noqa: ANN401 - of Ray
     cluster: Cluster,
@@ -225,6 +225,10 @@ def test_a_node_without_the_folder_pushes_its_runs_to_the_app(
     told: list[Row] = []
     if how == "by a closed port":
         app.end()
+    place = app.place / "results" / UNSEEN.folder.name
+    if how == "by a checked set":  # that the server itself measures into
+        place.mkdir(parents=True)
+        (place / "set.toml").write_text('title = "Lab"\n')
     given = token if how != "by token" else token[:-8] + "wrong-it"
     storage = Storage(
         witness=UNSEEN, about=ABOUT, reference="stub", url=f"http://127.0.0.1:{app.port}",
@@ -235,7 +239,7 @@ def test_a_node_without_the_folder_pushes_its_runs_to_the_app(
         _, seen = sweep(cluster, tmp, cases, storage=storage, acknowledged=told.append)
     finally:
         app.end()
-    there = list(summaries(app.place / "results" / UNSEEN.folder.name))
+    there = list(summaries(place))
     taken = {c.case_id for c in cases} if how == "in time" else set()
     assert {case_id_of(r) for r in there} == {case_id_of(r) for r in told} == taken
     stored_by = {n.stored_by for n in seen[-1].nodes} - {""}
