@@ -35,9 +35,10 @@ import socket, sys
 line = socket.socket(socket.AF_INET6 if ":" in sys.argv[1] else socket.AF_INET)
 line.connect((sys.argv[1], int(sys.argv[2])))
 line.sendall(sys.stdin.buffer.read())
-if sys.argv[3] == "wait":
-    while data := line.recv(65536):
-        sys.stdout.buffer.write(data)
+while data := line.recv(65536):
+    sys.stdout.buffer.write(data)
+    if b"may write" in data:  # the server would wait for the end of a socket
+        break
 """
 SOCKET: Final = (
     "Upgrade: websocket", "Connection: Upgrade", "Sec-WebSocket-Version: 13",
@@ -50,7 +51,7 @@ def _sent(port: int, user: int, *lines: str, at: str = "127.0.0.1", path: str = 
     """What a process of an account gets for a request."""
     text = "\r\n".join([f"GET {path} HTTP/1.1", f"Host: localhost:{port}", *lines, "", ""])
     done = subprocess.run(
-        ["/usr/bin/env", "PATH=/usr/bin:/bin", "python3", "-I", "-c", ASK, at, str(port), "wait"],
+        ["/usr/bin/env", "PATH=/usr/bin:/bin", "python3", "-I", "-c", ASK, at, str(port)],
         input=text.encode(), user=user, extra_groups=[], cwd="/", capture_output=True,
         timeout=120, check=False,
     )  # fmt: skip
