@@ -25,7 +25,7 @@ from planner.answers import ANOTHER_ACCOUNT
 from tests.browser.server import free_port, served
 from tests.store.restricted import build, leaks
 
-NOBODY: Final = 65534
+OTHER_UID: Final = 65534
 needs_root = pytest.mark.skipif(
     not sys.platform.startswith("linux") or os.geteuid() != 0,
     reason="only root of a Linux may start a process of another account",
@@ -94,7 +94,7 @@ def test_another_account_reads_and_the_server_s_own_writes(port: int, way: str, 
     if ":" in at and not socket.has_ipv6:
         pytest.skip("this machine has no IPv6")
     assert b"The owner may write." in _sent(port, os.geteuid(), *WAYS[way], at=at)
-    assert b"Another account" in _sent(port, NOBODY, *WAYS[way], at=at)
+    assert b"Another account" in _sent(port, OTHER_UID, *WAYS[way], at=at)
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -102,20 +102,20 @@ def test_a_mark_that_a_client_sends_is_dropped(port: int, way: str) -> None:
     forged = (f"{ANOTHER_ACCOUNT.title()}: yes", f"{ANOTHER_ACCOUNT}:")
     assert b"The owner may write." in _sent(port, os.geteuid(), *WAYS[way], *forged)
     if os.geteuid() == 0:
-        assert b"Another account" in _sent(port, NOBODY, *WAYS[way], f"{ANOTHER_ACCOUNT}:")
+        assert b"Another account" in _sent(port, OTHER_UID, *WAYS[way], f"{ANOTHER_ACCOUNT}:")
 
 
 @needs_root
 def test_a_private_set_is_for_the_server_s_account(tmp_path: Path) -> None:
     build(tmp_path / "results")
     with served(tmp_path / "results") as url:
-        for user, sees in ((os.geteuid(), True), (NOBODY, False), (os.geteuid(), True)):
+        for user, sees in ((os.geteuid(), True), (OTHER_UID, False), (os.geteuid(), True)):
             got = _sent(urlsplit(url).port or 0, user, *WAYS["request"], path="/api/v1")
             assert b"200 OK" in got
             assert bool(leaks(got.decode())) == sees
 
 
-def test_a_closed_connection_is_nobody_s() -> None:
+def test_a_closed_connection_counts_as_of_another_account() -> None:
     """The kernel lists it under root for a while, or no longer."""
     with socket.create_server(("127.0.0.1", 0)) as door:
         client = socket.create_connection(door.getsockname())
