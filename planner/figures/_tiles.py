@@ -104,17 +104,17 @@ def number_tile(
     limit: float | None = None,
     factor: float = 1.0,
     limit_word: str = "limit",
-    write: Callable[[float], str] | None = None,
+    write: Callable[[float, float, float], Sequence[str]] | None = None,
 ) -> Tile:
     """Return the tile of a number with its interval, multiplied by `factor`; `limit` is a bound.
 
-    `write` returns a number as text; without it all have the digits of the interval.
+    `write` returns value and ends as texts; without it they have the digits of the interval.
     """
     if isinstance(number, Refusal):
         return refused_tile(label, number)
     value, low, high = ends = _ends_of(number, factor)
     span = (value, low, high) if _finite(ends) else (value, value, value)
-    texts = tuple(map(write, rounded_ends(*span, DIGITS))) if write else written_ends(*span, DIGITS)
+    texts = write(*rounded_ends(*span, DIGITS)) if write else written_ends(*span, DIGITS)
     bound = "" if limit is None else f"{limit_word} {plain(limit, 4)}"
     words = f"{texts[1]} to {texts[2]} {unit}".rstrip()
     note = _half_open(low, high, lambda end: plain(end, 2))

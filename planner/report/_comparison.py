@@ -48,7 +48,7 @@ from planner.core import (
     plural,
     with_ends,
 )
-from planner.cost import DOLLARS, Display, amount_text, money, money_about, money_ends, shown
+from planner.cost import DOLLARS, Display, amount_texts, money, money_about, money_ends, shown
 from planner.epochs import is_converted
 from planner.figures import card, number_tile, share_tile, time_tile
 from planner.figures.frame import LIGHT_THEME
@@ -212,7 +212,9 @@ def _tiles(comparison: Comparison, display: Display) -> str:
     limits, factor = comparison.question.limits, shown(1.0, display)
     tiles = [
         time_tile("Time of a run", best.time, limit_s=limits.deadline_s),
-        number_tile("Cost of a run", best.cost, display.currency, factor=factor, write=amount_text),
+        number_tile(
+            "Cost of a run", best.cost, display.currency, factor=factor, write=amount_texts
+        ),
     ]
     if best.in_time is not None:
         tiles.append(share_tile(limits_title(limits), best.in_time))
