@@ -59,6 +59,9 @@ STYLE: Final = Markup(
     "[data-tag] { height: auto !important; max-width: calc(100% - 2.25rem); } "
     "[data-tag] > span { white-space: normal; max-width: none; line-height: 1.25; "
     "overflow-wrap: anywhere; padding: 2px 0; } "
+    '[data-testid="stMultiSelect"] .react-aria-ComboBox, '
+    '[data-testid="stMultiSelect"] .react-aria-ComboBox > div:has([data-tag]) '
+    "{ height: auto; max-height: none; } "
     '[class*="st-key-one-line-"] { flex-wrap: nowrap !important; }'
     "</style>"
 )
