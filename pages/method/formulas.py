@@ -195,13 +195,13 @@ def constants(link: Link) -> None:
             }
             for c in CONSTANTS
         ]
-        shown = _searched(link, rows, "scatter, transfer, batch ...")
-        narrow.table(
-            shown,
-            "method.constants",
-            "Every chosen constant with value, unit, meaning and what chose it",
-            height="content",
-        )
+        if shown := _searched(link, rows, "scatter, transfer, batch ..."):
+            narrow.table(
+                shown,
+                "method.constants",
+                "Every chosen constant with value, unit, meaning and what chose it",
+                height="content",
+            )
 
 
 def sources(shared: Store) -> None:
