@@ -25,7 +25,7 @@ from planner.answers._capacity import (
     capacity_prepared,
     capacity_question,
 )
-from planner.answers._documented import PAGES, RULES
+from planner.answers._documented import PAGES, RULES_BY_SUBJECT
 from planner.answers._door import compare
 from planner.answers._explore import (
     ExploreAnswer,

@@ -348,9 +348,9 @@ def escaped(text: str) -> str:
 class Card:
     """One row: `title` with a dot in the colour of its `slot`, and `end` at the right of it.
 
-    `values` are a value with its unit, and words beside it, such as its interval; `note` is one
-    quiet line below them. `link` is the address that the title opens, `sources` are words with
-    the web address that each opens.
+    `values` are a value with its unit, and words beside it, such as its interval; `facts` are
+    names with long texts, each on lines of its own; `note` is one quiet line below them. `link` is
+    the address that the title opens, `sources` are words with the web address that each opens.
     """
 
     title: str
@@ -360,6 +360,7 @@ class Card:
     slot: int | None = None
     link: str = ""
     sources: Sequence[tuple[str, str]] = ()
+    facts: Sequence[tuple[str, str]] = ()
 
 
 def cards(rows: Sequence[Card], theme: Theme) -> Markup:
@@ -392,10 +393,14 @@ def _card(row: Card, theme: Theme) -> str:
         f'style="color:{theme.text}">{escaped(words)}</a>'
         for words, address in row.sources
     )
+    lines = [
+        f'{escaped(name)}: <span style="color:{theme.text}">{escaped(text)}</span>'
+        for name, text in row.facts
+    ]
     notes = "".join(
         f'<div style="font-size:0.875rem;color:{theme.quiet};margin-top:2px;'
         f'overflow-wrap:anywhere">{note}</div>'
-        for note in (escaped(row.note), sources)
+        for note in (*lines, escaped(row.note), sources)
         if note
     )
     return (
