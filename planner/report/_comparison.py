@@ -47,8 +47,18 @@ from planner.core import (
     plain,
     plural,
     with_ends,
+    written_ends,
 )
-from planner.cost import DOLLARS, Display, amount_text, money, money_about, money_ends, shown
+from planner.cost import (
+    DIGITS,
+    DOLLARS,
+    Display,
+    amount_text,
+    money,
+    money_about,
+    money_ends,
+    shown,
+)
 from planner.epochs import is_converted
 from planner.figures import card, number_tile, share_tile, time_tile
 from planner.figures.frame import LIGHT_THEME
@@ -529,8 +539,10 @@ def _details(number: int, row: Row, display: Display) -> str:
         "" if month is None else f"{money_about(month, display)} a month",
         _paid(row, display),
         "" if row.timed.batch is None else f"batch {row.timed.batch:,.0f}",
-        "" if energy is None else f"{plain(float(energy.value), 3)} kWh",
-        "" if carbon is None else Text("{carbon} kg CO2e", carbon=plain(float(carbon.value), 3)),
+        "" if energy is None else f"{written_ends(*energy.ends, DIGITS)[0]} kWh",
+        ""
+        if carbon is None
+        else Text("{carbon} kg CO2e", carbon=written_ends(*carbon.ends, DIGITS)[0]),
         f"{row.machines} machines" if row.machines > 1 else "",
     ]
     line = " · ".join(escaped(f) for f in facts if f)
