@@ -323,6 +323,14 @@ def short(name: str) -> str:
     return name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1]}…"
 
 
+def without_break_even(of: CostLines | RentOrBuyByUse) -> str:
+    """Return the sentence of a chart that marks no break-even; "" where it has a mark."""
+    months = [] if isinstance(of, RentOrBuyByUse) else [x.months[-1] for x in of.lines]
+    most, even = max(months, default=1.0), of.break_even
+    marked = isinstance(even, Estimate) and 0.0 < float(even.value) < most
+    return "" if marked else of.sentence
+
+
 def months(answer: CapacityAnswer, theme: Theme) -> ChartSpec:
     """Return the work of each month, by machine."""
     labels = list(dict.fromkeys(label for m in answer.months for label in m.busy))
@@ -393,17 +401,19 @@ def matters(answer: CapacityAnswer, display: Display, theme: Theme) -> ChartSpec
 
 def _views(answer: CapacityAnswer, display: Display) -> dict[str, Chart]:
     """Return the charts of cost by their name on the page, as far as the answer has them."""
-    sentence = "" if answer.costs is None else answer.costs.sentence
+    lines = answer.costs
     views = {
         "plan": Chart(title="Cost over the plan", spec=costs(answer, display, LIGHT_THEME),
-                      alt=sentence, caption=sentence)
+                      alt="" if lines is None else lines.sentence,
+                      caption="" if lines is None else without_break_even(lines))
     }  # fmt: skip
     if (lines := answer.side_by_side) is not None:
-        views["machine"] = Chart(title=lines.title, alt=lines.sentence, caption=lines.sentence,
+        views["machine"] = Chart(title=lines.title, alt=lines.sentence,
+                                 caption=without_break_even(lines),
                                  spec=side_by_side(answer, display, LIGHT_THEME))  # fmt: skip
     if (curves := answer.rent_or_buy) is not None:
         views["use"] = Chart(title="Rent or buy by utilisation", alt=curves.sentence,
-                             caption=curves.sentence,
+                             caption=without_break_even(curves),
                              spec=by_use(answer, display, LIGHT_THEME))  # fmt: skip
     if answer.sensitivity:
         views["matters"] = Chart(title="What matters most",
@@ -439,8 +449,7 @@ def capacity_page(
         Chart(title="Utilisation by month", spec=months(answer, LIGHT_THEME),
               alt="Work of each month by machine"),
         Chart(title="Waiting time by job", spec=waiting(answer, LIGHT_THEME),
-              alt="Waiting times of each job",
-              caption="Blue: median wait. Orange: longest wait after which a run ends in time."),
+              alt="Waiting times of each job"),
         *views.values(),
     ]  # fmt: skip
     tables = [
