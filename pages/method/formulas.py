@@ -86,7 +86,8 @@ def _picture(formula: Formula, values: Values) -> None:
         st.caption("No chart: the planner refuses. The reason and the next measurement are above.")
         return
     narrow.chart_and_table(picture.figure, "method.picture", " ".join(picture.sentences))
-    st.caption(picture.caption.replace(" %", "\u00a0%"))
+    if picture.caption:
+        st.caption(picture.caption.replace(" %", "\u00a0%"))
 
 
 def _evidence(formula: Formula, accuracy: Accuracy | None) -> str:

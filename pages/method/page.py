@@ -53,6 +53,7 @@ def show() -> None:
     read = accuracy.accuracy()
     back_test = read if isinstance(read, Accuracy) else None
     section = link.choice("section", list(SECTIONS), next(iter(SECTIONS)))
+    widgets.declare_tab(link)
     chosen = accuracy.choose(link, back_test) if back_test else None
     verdict = accuracy.choose_verdicts(link)
     formula, values = formulas.choose(link)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from itertools import product
 from typing import Final
@@ -30,6 +31,12 @@ def test_a_time_has_one_unit_and_the_digits_of_its_interval() -> None:
     assert (tile.value, tile.unit) == ("2.6", "h")
     assert tile.range is not None
     assert (tile.range.low_text, tile.range.high_text) == ("0.9", "11")
+
+
+def test_a_value_without_an_interval_has_no_more_digits_than_it_may() -> None:
+    speed, time = (_estimate(v, math.nan, math.nan) for v in (258.1, 12.34))
+    assert [number_tile("Speed", speed, most=n).value for n in (2, 3)] == ["260", "258"]
+    assert [time_tile("Time", time, most=n).value for n in (2, 4)] == ["12", "12.34"]
 
 
 def test_an_end_of_a_tile_keeps_its_last_zero() -> None:
