@@ -215,9 +215,10 @@ def _in_order(
     column, block, slab = np.arange(columns), blocks * columns, yard.opens_h.size
     kind = np.repeat(yard.kind, columns // yard.kind.shape[1], axis=1)
     source = kind * load.job.shape[1] + column % load.job.shape[1]
-    as_it_is = source.size == len(work.slots) * load.job.shape[1] and bool(
-        (source == np.arange(source.size).reshape(source.shape)).all()
-    )  # one fleet with its kinds in their order
+    # one fleet with its kinds in their order
+    as_it_is = (
+        np.array_equal(source.ravel(), np.arange(source.size)) and columns == load.job.shape[1]
+    )
     slots = work.slots[kind]
     most = int(slots.max())
     free = np.empty((most + 1, size, blocks, columns))
