@@ -231,45 +231,51 @@ class Simulated:
         """Month of each column, from 0."""
         return np.repeat(np.arange(len(self.case.at)), self.case.scenarios)
 
-    def by_job_and_month(self, what: Floats | Flags | None = None) -> Floats:
-        """Return the sum over counted runs, or their number, shape (jobs, months, scenarios)."""
-        return self._sum(what, self._of_jobs, len(self.case.jobs))
+    @cached_property
+    def with_machine(self) -> Ints:
+        """Places of counted runs with a machine, in flattened arrays of runs and columns."""
+        return np.flatnonzero(self.counted & (self.served.machine != NONE))
+
+    def by_job_and_month(self, what: Flags | None = None) -> Floats:
+        """Return how many counted runs there are, or such runs, shape (jobs, months, scenarios)."""
+        at, place = self._of_jobs
+        return self._sum(None if what is None else what.take(at), place, len(self.case.jobs))
 
     def by_stock_and_month(self, what: Floats | None = None) -> Floats:
-        """Return the same of counted runs with a machine, shape (stocks, months, scenarios)."""
+        """Return the sum over `with_machine`, or their number, shape (stocks, months, scenarios).
+
+        `what` is of these runs.
+        """
         return self._sum(what, self._of_stocks, len(self.stocks))
 
     def by_job_and_stock(self, what: Floats | None = None) -> Floats:
-        """Return the sum over counted runs and columns, or their number: (jobs, stocks, months)."""
+        """Return the same sum over all columns, shape (jobs, stocks, months)."""
         jobs, stocks, months = len(self.case.jobs), len(self.stocks), len(self.case.at)
-        there = self.counted & (self.served.machine != NONE)
-        month = np.broadcast_to(self.month, there.shape)[there]
-        key = (self.load.job[there] * stocks + self.stock[self.served.machine[there]]) * months
-        total = np.bincount(key + month, weights=None if what is None else what[there],
-                            minlength=jobs * stocks * months)  # fmt: skip
+        at = self.with_machine
+        stock = self.stock[self.served.machine.take(at)]
+        key = (self.load.job.take(at) * stocks + stock) * months
+        month = self.month[at % self.load.job.shape[1]]
+        total = np.bincount(key + month, weights=what, minlength=jobs * stocks * months)
         return np.asarray(total.reshape(jobs, stocks, months), dtype=np.float64)
 
     @cached_property
-    def _of_jobs(self) -> tuple[Flags, Ints]:
-        """Counted runs, and the number of job, month and scenario of each."""
-        return self._grouped(self.load.job)
+    def _of_jobs(self) -> tuple[Ints, Ints]:
+        """Places of counted runs, and the number of job, month and scenario of each."""
+        at = np.flatnonzero(self.counted)
+        return at, self._grouped(self.load.job.take(at), at)
 
     @cached_property
-    def _of_stocks(self) -> tuple[Flags, Ints]:
-        """Counted runs with a machine, and the number of stock, month and scenario of each."""
-        machine = self.served.machine
-        return self._grouped(np.where(machine == NONE, NONE, self.stock[machine]))
+    def _of_stocks(self) -> Ints:
+        """The number of stock, month and scenario of each counted run with a machine."""
+        at = self.with_machine
+        return self._grouped(self.stock[self.served.machine.take(at)], at)
 
-    def _grouped(self, group: Ints) -> tuple[Flags, Ints]:
-        there = self.counted & (group != NONE)
-        columns = there.shape[1]
-        column = np.broadcast_to(np.arange(columns), there.shape)[there]
-        return there, group[there] * columns + column
+    def _grouped(self, group: Ints, at: Ints) -> Ints:
+        columns = self.load.job.shape[1]
+        return np.asarray(group * columns + at % columns)
 
-    def _sum(self, what: Floats | Flags | None, of: tuple[Flags, Ints], groups: int) -> Floats:
-        there, place = of
-        total = np.bincount(place, weights=None if what is None else what[there],
-                            minlength=groups * there.shape[1])  # fmt: skip
+    def _sum(self, what: Floats | Flags | None, place: Ints, groups: int) -> Floats:
+        total = np.bincount(place, weights=what, minlength=groups * self.load.job.shape[1])
         shape = (groups, len(self.case.at), self.case.scenarios)
         return np.asarray(total.reshape(shape), dtype=np.float64)
 

@@ -215,6 +215,10 @@ def _in_order(
     column, block, slab = np.arange(columns), blocks * columns, yard.opens_h.size
     kind = np.repeat(yard.kind, columns // yard.kind.shape[1], axis=1)
     source = kind * load.job.shape[1] + column % load.job.shape[1]
+    # one fleet with its kinds in their order
+    as_it_is = (
+        np.array_equal(source.ravel(), np.arange(source.size)) and columns == load.job.shape[1]
+    )
     slots = work.slots[kind]
     most = int(slots.max())
     free = np.empty((most + 1, size, blocks, columns))
@@ -230,12 +234,13 @@ def _in_order(
     for begin in range(0, len(load.job), _CHUNK):
         runs = _durations(load, work, slice(begin, begin + _CHUNK))
         expected, place, need = (
-            of.reshape(len(of), -1).take(source, axis=1)
+            of if as_it_is else of.reshape(len(of), -1).take(source, axis=1)
             for of in (runs.expected_h, runs.place_h, runs.need)
         )
         arrival, due = (_beside(of, columns // load.job.shape[1])
                         for of in (load.arrival_h[begin : begin + _CHUNK], runs.due_h))  # fmt: skip
         needs = [(n, need == n) for n in others]
+        hours_of, need_of = (of.reshape(len(need), -1) for of in (runs.hours, runs.need))
         for k in range(len(need)):
             n = begin + k
             np.minimum.reduce(free[usual], axis=0, out=first)
@@ -250,9 +255,8 @@ def _in_order(
             chosen += column
             of_run = source.take(chosen)
             began = first.take(chosen, out=start[n], mode="clip")
-            ended = began + runs.hours.reshape(len(need), -1)[k].take(of_run, out=hours[n],
-                                                                      mode="clip")  # fmt: skip
-            taken = runs.need.reshape(len(need), -1)[k].take(of_run)
+            ended = began + hours_of[k].take(of_run, out=hours[n], mode="clip")
+            taken = need_of[k].take(of_run)
             at = (flat.take(rows + (taken * slab + chosen)) <= began).argmax(axis=0)
             at *= block
             at += chosen
