@@ -158,9 +158,9 @@ def _plan(link: Link, of: PlanReply) -> None:
 def _machine(link: Link, of: PlanReply) -> None:
     lines = of.answer.side_by_side
     with st.grid(4, min_column_width=150):
-        fleet.number(link, "years", "Years")
+        fleet.number(link, "years")
         used = None if lines is None or lines.utilisation is None else 100.0 * lines.utilisation
-        fleet.number(link, "utilisation", "Utilisation (%)", "" if used is None else plain(used, 2))
+        fleet.number(link, "utilisation", "" if used is None else plain(used, 2))
     if lines is None:
         st.caption("No machine here is bought. Add one under Machines.")
         return

@@ -52,7 +52,7 @@ def show() -> None:
     made = _made(link, shared, view) if asks else None
     st.title("Explore")
     st.segmented_control(
-        "View",
+        fields.BY_NAME["view"].title(),
         list(VIEWS),
         default=view,
         key=link.key("view"),

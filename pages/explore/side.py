@@ -11,7 +11,7 @@ import streamlit as st
 
 from pages.common import kept, narrow, widgets
 from pages.common.link import Link, as_text
-from pages.explore import state
+from pages.explore import fields, state
 from planner import figures
 from planner.answers import facet_names
 from planner.core import Record, Text, csv_text
@@ -102,7 +102,7 @@ def _choice(link: Link, shared: Store) -> None:
             link.put(PAIR, list(st.session_state[box]))
 
         st.multiselect(
-            "Workload and system pairs", list(names), key=box, max_selections=MOST,
+            fields.BY_NAME[PAIR].title(), list(names), key=box, max_selections=MOST,
             format_func=names.__getitem__, on_change=picked,
             placeholder="Choose pairs to compare" if workload else "First choose a workload",
         )  # fmt: skip

@@ -89,7 +89,7 @@ def _question(link: Link) -> None:
     """Draw the field of the statement, examples, and the list of columns."""
     key = link.key("sql")
     st.text_area(
-        "One SELECT statement over the table `runs`", key=key, height=176, max_chars=LONGEST,
+        parameters.SQL[0].title(), key=key, height=176, max_chars=LONGEST,
         on_change=lambda: link.forget(*_AXES),
     )  # fmt: skip
     with widgets.actions():
