@@ -23,7 +23,7 @@ from planner.store import Store, queries
 PARAMETERS: Final = ("run", "pair", "only_differences")
 LETTERS: Final = "ABCDEF"
 PAIR: Final = "pair"
-NOT_KNOWN: Final = text_of_cell(None)
+UNKNOWN_CELL: Final = text_of_cell(None)
 _EPOCHS: Final = ("Epochs", "single epochs", "Time of each epoch of each run")
 _STEPS: Final = (
     "Step times", "single step times", "Share of steps that take at most a time, for each run",
@@ -222,7 +222,7 @@ def _lines(
     lines = []
     nested, at, seconds = columns
     for i, (run, name) in enumerate(zip(runs, names, strict=False)):
-        if run == NOT_KNOWN:
+        if run == UNKNOWN_CELL:
             continue
         rows: Sequence[Mapping[str, float]] = _nested(shared, run, nested)
         stated = [row for row in rows if row[seconds] is not None]

@@ -234,7 +234,7 @@ def _unanswered(chosen: ChosenRows) -> list[str]:
             "{data_set}: none of {points:,} points is answered (0 %), so there "
             "is nothing to compare.",
             data_set=row.data_set,
-            points=row.asked,
+            points=row.hidden,
         )
         for row in chosen.rows
         if not row.points
@@ -314,7 +314,7 @@ def _cells(
         "Points": row.points,
         "Curves": row.curves,
         "Answered (%)": cell(100 * row.answered, 3),
-        "Questions": row.asked,
+        "Questions": row.hidden,
         **_seconds(row, accuracy),
         **data_set,
     }  # fmt: skip
@@ -393,7 +393,7 @@ def _verdict_cells(verdict: Verdict, *, alone: bool) -> dict[str, str]:
 PUBLISHED_PLACE: Final = ROOT / "data" / "accuracy-published.json"
 
 
-def draw_known() -> None:
+def draw_published() -> None:
     """Draw the whole jobs, the figures of every task, and the worst misses."""
     figures = _figures()
     if isinstance(figures, str):
@@ -500,7 +500,7 @@ def _unseen(figures: dict[str, Any]) -> list[dict[str, Any]]:
     return [
         {
             "Hidden": title_of(task),
-            "Rows": score.asked,
+            "Rows": score.questions,
             "Median error (%)": cell(score.median, 3),
             "Mean error (%)": cell(score.mean, 3),
             "Coverage (%)": cell(score.held, 3),

@@ -31,7 +31,7 @@ SECTIONS: Final = {
 
 
 _PLAIN: Final[dict[str, Callable[[], None]]] = {
-    "known": published.draw_known,
+    "known": published.draw_published,
     "what-if": formulas.what_if,
     "refusals": formulas.refusals,
     "constants": formulas.constants,

@@ -96,10 +96,10 @@ def _beside(
     alike = boxes.alike(str(link.held("workload")), held)
     labels = {s: boxes.labels[s] for s in alike if s in others}
     beside = fields.several(link, _BY_NAME["beside"], labels, placeholder="None")
-    return [run for name in beside for run in _best_known(shared, others[name])]
+    return [run for name in beside for run in _best_documented(shared, others[name])]
 
 
-def _best_known(shared: Store, workload: str) -> list[Run]:
+def _best_documented(shared: Store, workload: str) -> list[Run]:
     """Return runs of another workload under its best documented input pattern."""
     patterns = kept.patterns(shared, workload)
     return kept.runs_of(shared, workload, next(iter(patterns))) if patterns else []
