@@ -148,3 +148,43 @@ def test_a_name_that_says_nothing_is_seen() -> None:
     source = "class Known:\n    asked: int\ndef f(told, one, phone): self._known = not_found = 1"
     named = [name for _, name in names_of(ast.parse(source)) if not is_a_noun(name)]
     assert sorted(named) == ["Known", "_known", "asked", "not_found", "one", "told"]
+
+
+DOCUMENTS: Final = [
+    *sorted((ROOT / "docs" / "decisions").glob("*.md")),
+    *(ROOT / "docs" / f"{name}.md" for name in ("evidence", "reliability", "figures")),
+]
+_BEGINS: Final = re.compile(r"(?:[-*]|\d+\.) ")
+_ENDS: Final = re.compile(r"(?<=[.!?:;])\s+(?=[A-Z`\[(\d\"])|(?<=[;:])\s+")
+
+
+def prose_of(text: str) -> Iterator[str]:
+    """The sentences of a Markdown page, without tables, headings and code; a value is one word."""
+    paragraph: list[str] = []
+    for line in [*re.sub(r"```.*?```", "", text, flags=re.DOTALL).splitlines(), ""]:
+        if line.startswith(("|", "#", "    ", "<")) or not line.strip():
+            whole, paragraph = paragraph, []
+        elif _BEGINS.match(line.strip()):
+            whole, paragraph = paragraph, [_BEGINS.sub("", line.strip(), count=1)]
+        else:
+            paragraph.append(line.strip())
+            continue
+        joined = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", " ".join(whole).replace("*", ""))
+        yield from _ENDS.split(re.sub(r"`[^`]*`", "X", joined))
+
+
+def test_prose_has_no_tables_and_a_value_is_one_word() -> None:
+    page = "# A b\n\nIt takes `a b`\nof [this](x.md).\n\n| a | b |\n\n- One `x`\n- **Two.** Three"
+    assert [s for s in prose_of(page) if s] == [
+        "It takes X of this.",
+        "One X",
+        "Two.",
+        "Three",
+    ]
+
+
+@each("path", DOCUMENTS)
+def test_no_sentence_of_a_decision_or_its_evidence_is_long(path: Path) -> None:
+    sentences = prose_of(path.read_text(encoding="utf-8"))
+    words = re.compile(r"\S*[A-Za-z]\S*")
+    assert [s for s in sentences if len(words.findall(s)) > MOST_WORDS] == []
