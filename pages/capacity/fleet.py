@@ -38,16 +38,10 @@ _COLUMNS: Final = ("way", "accelerator", "each", "machines", "price", "from_mont
 def draw(link: Link) -> None:
     """Draw the card of the fleet, the horizon and its limits."""
     with st.container(border=True):
-        with st.container(
-            horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"
-        ):
+        with widgets.spread():
             widgets.heading("Fleet", width="content")
             find = link.flag("find", default=True)
-            st.segmented_control(
-                _BY_NAME["find"].title(), list(_FIND), default=find, key=link.key("find"),
-                required=True, format_func=lambda value: _FIND[bool(value)],
-                label_visibility="collapsed",
-            )  # fmt: skip
+            fields.segments(link, "find", _BY_NAME["find"].title(), _FIND)
         with st.grid(4, min_column_width=150):
             for name in ("months", "probability", *(("purchases", "rent_most") if find else ())):
                 number(link, name)

@@ -3,7 +3,7 @@
 The link holds the value: declare it there first. Settings are Streamlit's, such as `on_change`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import streamlit as st
@@ -59,6 +59,20 @@ def choice(
     )
 
 
+def segments(
+    link: Link,
+    name: str,
+    label: str,
+    options: Sequence[Any] | Mapping[Any, str],
+    place: DeltaGenerator | None = None,
+    **settings: Any,  # noqa: ANN401 - Streamlit's
+) -> None:
+    """Draw the switch between some values of a link; its label is for screen readers alone."""
+    own = {"default": link.held(name), "required": True, "format_func": _shown(options),
+           "label_visibility": "collapsed"}  # fmt: skip
+    _at(place).segmented_control(label, list(options), key=link.key(name), **(own | settings))
+
+
 def several(
     link: Link,
     parameter: Parameter,
@@ -99,7 +113,7 @@ def flag(
     _at(place).toggle(parameter.title(unit), key=key, help=parameter.hint)
 
 
-def _shown(options: Options) -> Any:  # noqa: ANN401 - a function of a value
+def _shown(options: object) -> Any:  # noqa: ANN401 - a function of a value
     return options.__getitem__ if isinstance(options, Mapping) else str
 
 

@@ -10,7 +10,7 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, time
-from typing import Final, cast
+from typing import Final
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import streamlit as st
@@ -295,14 +295,8 @@ def _is_target(link: Link) -> bool:
 
 def _train_for(link: Link, place: DeltaGenerator) -> None:
     """Draw the choice between epochs and target."""
-    place.segmented_control(
-        BY_NAME["goal"].title(),
-        list(_GOALS),
-        key=link.key("goal"),
-        default=link.held("goal"),
-        required=True,
-        format_func=_GOALS.__getitem__,
-    )
+    goal = BY_NAME["goal"].title()
+    fields.segments(link, "goal", goal, _GOALS, place, label_visibility="visible")
 
 
 def _goal(link: Link, shared: Store, of: TrialSet) -> None:
@@ -357,14 +351,8 @@ def _limits(link: Link, begins: datetime, place: DeltaGenerator) -> None:
     with row[1]:
         _money(link, "budget")
     link.choice("order", list(_ORDERS), "cost")
-    row[2].segmented_control(
-        BY_NAME["order"].title(),
-        list(_ORDERS),
-        key=link.key("order"),
-        default=link.held("order"),
-        required=True,
-        format_func=lambda o: _ORDERS[cast("Order", o)],
-    )
+    order = BY_NAME["order"].title()
+    fields.segments(link, "order", order, _ORDERS, row[2], label_visibility="visible")
 
 
 def _more(link: Link, places: InputPlaces, *, incomplete: bool, batch: bool) -> None:

@@ -120,11 +120,8 @@ def looks(link: Link, shared: Store) -> None:
 
     Each field costs the browser time at every click: a closed box draws none.
     """
-    st.segmented_control(
-        BY_NAME["marks"].title(), list(MARKS), default=link.held("marks"), key=link.key("marks"),
-        required=True, format_func=_MARKS.__getitem__, label_visibility="collapsed",
-        on_change=_marks_changed, args=(link,),
-    )  # fmt: skip
+    fields.segments(link, "marks", BY_NAME["marks"].title(), {m: _MARKS[m] for m in MARKS},
+                    on_change=_marks_changed, args=(link,))  # fmt: skip
     used = sum(link.held(name) != NONE_CHOSEN for name in BOXED)
     label = Text("Symbol, size, panels ({used})", used=used) if used else "Symbol, size, panels"
     box = widgets.popover(label, "palette", "explore.looks")

@@ -54,9 +54,7 @@ def draw(link: Link, shared: Store, answer: state.Reply) -> None:
             )
         return
     with st.container(border=True):
-        with st.container(
-            horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"
-        ):
+        with widgets.spread():
             widgets.heading(f"{widgets.answer_text(compared.sentence)}", width="content")
             st.toggle("Only differences", key=link.key("only_differences"))
         only = bool(st.session_state[link.key("only_differences")])

@@ -32,7 +32,7 @@ from backtest.published.page import (
 from backtest.published.page import TARGETS as ABOUT_TARGETS
 from backtest.published.targets import results
 from backtest.questions.figure import MEAN, REFUSED, UNREFUSED, FigureRow, columns_of
-from pages.common import narrow, widgets
+from pages.common import fields, narrow, widgets
 from pages.common.kept import ROOT
 from pages.common.link import Link
 from planner import figures
@@ -157,8 +157,7 @@ def _filters(link: Link, accuracy: Accuracy, chosen: ChosenRows) -> None:
                      format_func=lambda s: sentence_case(tasks[s]))  # fmt: skip
     st.multiselect("Data sets", list(names), key=link.key("data"),
                    format_func=lambda s: sentence_case(names[s]))  # fmt: skip
-    st.segmented_control("Methods", list(SIDES), key=link.key("methods"), required=True,
-                         format_func=_SIDES.__getitem__, label_visibility="collapsed")  # fmt: skip
+    fields.segments(link, "methods", "Methods", {side: _SIDES[side] for side in SIDES})
 
 
 def method_name(method: str) -> str:
@@ -344,14 +343,8 @@ def draw_verdicts(link: Link, accuracy: Accuracy, verdict: str) -> None:
         widgets.heading("Targets and results")
         counts = {"missed": len(accuracy.missed), "all": len(accuracy.verdicts)}
         counts["reached"] = counts["all"] - counts["missed"]
-        st.segmented_control(
-            "Verdict",
-            list(_VERDICTS),
-            key=link.key("verdict"),
-            required=True,
-            format_func=lambda v: f"{sentence_case(v)} ({counts[v]})",
-            label_visibility="collapsed",
-        )
+        verdicts = {v: f"{sentence_case(v)} ({counts[v]})" for v in _VERDICTS}
+        fields.segments(link, "verdict", "Verdict", verdicts)
         if text := _published_verdicts():
             st.caption(text)
         if not shown:

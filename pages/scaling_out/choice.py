@@ -121,9 +121,7 @@ def headed(link: Link, title: str, name: str, *fields: str) -> PopoverContainer 
 
     Returns the box to draw them into; None while it is closed, where it holds their values.
     """
-    with st.container(
-        horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"
-    ):
+    with widgets.spread():
         widgets.heading(title, "content")
         box = widgets.popover("More fields", "tune", f"scaling-out.{name}_box")
     if box.open:

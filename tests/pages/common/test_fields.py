@@ -74,8 +74,10 @@ def literal_labels(source: str, names: frozenset[str]) -> Iterator[str]:
         given = {k.arg: k.value for k in node.keywords}
         name = _parameter_of(given.get("key"), keys)
         labels = [*node.args[:1], *([given["label"]] if "label" in given else [])]
-        if node.func.attr in WIDGETS and name in names and any(map(_is_literal, labels)):
-            yield f"{node.lineno}: {name}"
+        if node.func.attr == "segments":  # of a link, its name and label
+            name, labels = ast.literal_eval(node.args[1]), node.args[2:3]
+        if node.func.attr in {*WIDGETS, "segments"} and name in names:
+            yield from (f"{node.lineno}: {name}" for label in labels if _is_literal(label))
 
 
 @each("path", FILES)
@@ -91,9 +93,14 @@ def test_a_label_on_a_page_is_seen() -> None:
         'where = link.key("epochs")\n'
         'st.toggle(Text("All {n}", n=2), key=where)\n'
         'st.toggle("Kind", key=link.key("kind"))\n'
+        'fields.segments(link, "epochs", "Epochs", ["1"])\n'
         'st.number_input(BY_NAME["epochs"].title(), key=link.key("epochs"))\n'
     )
-    assert list(literal_labels(source, frozenset({"epochs"}))) == ["1: epochs", "3: epochs"]
+    assert list(literal_labels(source, frozenset({"epochs"}))) == [
+        "1: epochs",
+        "3: epochs",
+        "5: epochs",
+    ]
 
 
 def test_a_label_has_its_unit_unless_it_counts() -> None:
