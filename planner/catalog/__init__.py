@@ -9,7 +9,7 @@ from planner.catalog._combine import (
     merged,
     offers_of,
     tariff_of,
-    with_known_accelerators,
+    with_accelerator_ids,
     words_of,
 )
 from planner.catalog._records import PRECISIONS, Accelerator, Catalog, Offer, Origin, Tariff

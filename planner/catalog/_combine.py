@@ -243,7 +243,7 @@ def is_stale(as_of: date, today: date) -> bool:
     return passed > STALE_MONTHS or (passed == STALE_MONTHS and today.day > as_of.day)
 
 
-def with_known_accelerators(offers: Parsed, catalog: Catalog) -> Parsed:
+def with_accelerator_ids(offers: Parsed, catalog: Catalog) -> Parsed:
     """Return offers with the ids of their accelerators in place of the names in the file.
 
     Offers of unknown accelerators are removed, each with a problem and suggestions. After
