@@ -33,10 +33,13 @@ SECTIONS: Final = {
 _PLAIN: Final[dict[str, Callable[[], None]]] = {
     "known": published.draw_known,
     "what-if": formulas.what_if,
+}
+"""Sections without a question of their own."""
+_SEARCHED: Final[dict[str, Callable[[Link], None]]] = {
     "refusals": formulas.refusals,
     "constants": formulas.constants,
 }
-"""Sections without a question of their own."""
+"""Sections with a search."""
 
 
 TITLE: Final = "Median error on hidden public data"
@@ -54,6 +57,9 @@ def show() -> None:
     chosen = accuracy.choose(link, back_test) if back_test else None
     verdict = accuracy.choose_verdicts(link)
     formula, values = formulas.choose(link)
+    link.words(formulas.SEARCH, "")
+    if section not in _SEARCHED:
+        link.hold(formulas.SEARCH)
     if not back_test:
         link.keep("question", "task", "data", "methods")
     link.write()
@@ -74,6 +80,8 @@ def show() -> None:
         formulas.draw(link, formula, values, back_test)
     elif section == "sources":
         formulas.sources(shared)
+    elif section in _SEARCHED:
+        _SEARCHED[section](link)
     elif section in _PLAIN:
         _PLAIN[section]()
 

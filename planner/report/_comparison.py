@@ -53,7 +53,7 @@ from planner.cost import (
     DIGITS,
     DOLLARS,
     Display,
-    amount_text,
+    amount_texts,
     money,
     money_about,
     money_ends,
@@ -220,7 +220,9 @@ def _tiles(comparison: Comparison, display: Display) -> str:
     limits, factor = comparison.question.limits, shown(1.0, display)
     tiles = [
         time_tile("Time of a run", best.time, limit_s=limits.deadline_s),
-        number_tile("Cost of a run", best.cost, display.currency, factor=factor, write=amount_text),
+        number_tile(
+            "Cost of a run", best.cost, display.currency, factor=factor, write=amount_texts
+        ),
     ]
     if best.in_time is not None:
         tiles.append(share_tile(limits_title(limits), best.in_time))

@@ -22,7 +22,7 @@ from backtest.questions.figure import MEAN, FigureRow
 from backtest.questions.source_table import PUBLIC_DATA
 from pages.method import accuracy
 from pages.method.formulas import FORMULAS, SLIDERS
-from planner.answers import RULES
+from planner.answers import RULES_BY_SUBJECT
 from planner.core import slug
 from tests.pages.conftest import figure, legend, show, sound, texts
 from tests.pages.test_stores import HOSTILE, timed
@@ -243,8 +243,20 @@ def test_where_the_planner_refuses_its_reason_stands_instead_of_a_picture() -> N
 
 
 def test_every_rule_is_listed() -> None:
-    table = show(PAGE, section="refusals").table[0].value
-    assert list(table["When"]) == [r.when for r in RULES]
+    tables = [t.value for t in show(PAGE, section="refusals").table]
+    shown = [when for table in tables for when in table["When"]]
+    assert shown == [r.when for rules in RULES_BY_SUBJECT.values() for r in rules]
+
+
+@pytest.mark.parametrize(("section", "word"), [("refusals", "again"), ("constants", "described")])
+def test_a_search_leaves_the_rows_with_all_of_its_words(section: str, word: str) -> None:
+    shown = show(PAGE, section=section, search=f"Batch {word}")
+    tables = [t.value for t in (shown.table if section == "refusals" else shown.dataframe)]
+    rows = [" ".join(map(str, row)).lower() for t in tables for row in t.to_numpy()]
+    assert 0 < len(rows) < 40
+    assert all("batch" in row and word in row for row in rows)
+    assert "rows." in texts(shown)
+    assert not show(PAGE, section=section, search="no such word").dataframe
 
 
 def test_every_constant_has_the_value_of_the_code() -> None:

@@ -10,7 +10,7 @@ from typing import Final
 import pytest
 
 from planner.core import Estimate, Refusal
-from planner.cost import amount_text
+from planner.cost import amount_texts
 from planner.figures import Tile, card, number_tile, share_text, share_tile, time_tile
 from planner.figures.frame import DARK_THEME, LIGHT_THEME, Theme
 from tests.each import each
@@ -69,7 +69,7 @@ def test_no_probability_looks_certain() -> None:
 
 
 def test_money_in_a_tile_is_written_as_in_sentences() -> None:
-    tile = number_tile("Cost", _estimate(5.6, 3.2, 10.1), "USD", write=amount_text)
+    tile = number_tile("Cost", _estimate(5.6, 3.2, 10.1), "USD", write=amount_texts)
     assert tile.value == "5.60"
     html = card("", [tile], LIGHT_THEME)
     assert ">3.20<" in html
