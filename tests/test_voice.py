@@ -57,6 +57,38 @@ def test_a_sentence_is_found_with_its_values_as_words() -> None:
     ]
 
 
+MARKS: Final = re.compile(
+    r"\b(dash(es|ed)?|dotted|bands?|markers?|grey|blue|orange|whiskers?|stars?)\b", re.IGNORECASE
+)
+"""Words about the marks of a chart: they are in its legend, on the page as in a report."""
+WITH_CHARTS: Final = [
+    p for room in ("pages", "planner/report") for p in sorted((ROOT / room).rglob("*.py"))
+]
+
+
+def captions(source: str) -> Iterator[str]:
+    """Every text of a caption: of a call with that name, or an argument with it."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Call):
+            inside = [k.value for k in node.keywords if k.arg == "caption"]
+            if isinstance(node.func, ast.Attribute) and node.func.attr == "caption":
+                inside += node.args
+            for part in (p for value in inside for p in ast.walk(value)):
+                if isinstance(part, ast.Constant) and isinstance(part.value, str):
+                    yield part.value
+
+
+def test_a_caption_is_found_in_a_call_and_in_an_argument() -> None:
+    source = 'st.caption(Text("A {b}", b="c"))\nChart(title="No", caption="Yes")'
+    assert list(captions(source)) == ["A {b}", "c", "Yes"]
+
+
+@each("path", WITH_CHARTS)
+def test_no_caption_explains_the_marks_of_a_chart(path: Path) -> None:
+    found = list(captions(path.read_text(encoding="utf-8")))
+    assert [text for text in found if MARKS.search(text)] == []
+
+
 @each("path", FILES)
 def test_no_sentence_of_a_page_is_long_or_in_words_that_are_not_of_the_field(path: Path) -> None:
     assert [s for s in sentences(path) if len(s.split()) > MOST_WORDS] == []

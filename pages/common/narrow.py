@@ -59,6 +59,9 @@ STYLE: Final = Markup(
     "[data-tag] { height: auto !important; max-width: calc(100% - 2.25rem); } "
     "[data-tag] > span { white-space: normal; max-width: none; line-height: 1.25; "
     "overflow-wrap: anywhere; padding: 2px 0; } "
+    '[data-testid="stMultiSelect"] .react-aria-ComboBox, '
+    '[data-testid="stMultiSelect"] .react-aria-ComboBox > div:has([data-tag]) '
+    "{ height: auto; max-height: none; } "
     '[class*="st-key-one-line-"] { flex-wrap: nowrap !important; }'
     "</style>"
 )
@@ -182,7 +185,7 @@ def chart_and_table(
 
 
 def cards_of(rows: Sequence[Mapping[str, object]]) -> list[Card]:
-    """Return rows as cards: the first stated column is the title, long texts are below.
+    """Return rows as cards: the first stated column is the title, long texts have own lines.
 
     Of two columns one called Value needs no name. A web address is a link with its column's name.
     """
@@ -201,7 +204,7 @@ def _card(row: Mapping[str, object], names: Sequence[str]) -> Card:
         values=[
             (text, "" if n == "Value" else n) for text, n in cells if alone or len(text) <= _LONG
         ],
-        note=" · ".join(f"{n}: {text}" for text, n in cells if not alone and len(text) > _LONG),
+        facts=[(n, text) for text, n in cells if not alone and len(text) > _LONG],
         sources=sources,
     )
 

@@ -108,8 +108,6 @@ def what_matters(link: Link, reply: CompareReply, comparison: Comparison) -> Non
                 reply, "tornado", theme, lambda: charts.matters(influence, reply.display, theme)
             )
             widgets.chart(figure, "compare.tornado", alt)
-            if influence.compared:
-                st.caption("A bar that crosses the dashed line can reverse the ranking.")
 
 
 def _widest(influence: Influences) -> str:

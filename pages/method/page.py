@@ -33,10 +33,13 @@ SECTIONS: Final = {
 _PLAIN: Final[dict[str, Callable[[], None]]] = {
     "known": published.draw_published,
     "what-if": formulas.what_if,
+}
+"""Sections without a question of their own."""
+_SEARCHED: Final[dict[str, Callable[[Link], None]]] = {
     "refusals": formulas.refusals,
     "constants": formulas.constants,
 }
-"""Sections without a question of their own."""
+"""Sections with a search."""
 
 
 TITLE: Final = "Median error on hidden public data"
@@ -50,9 +53,13 @@ def show() -> None:
     read = accuracy.accuracy()
     back_test = read if isinstance(read, Accuracy) else None
     section = link.choice("section", list(SECTIONS), next(iter(SECTIONS)))
+    widgets.declare_tab(link)
     chosen = accuracy.choose(link, back_test) if back_test else None
     verdict = accuracy.choose_verdicts(link)
     formula, values = formulas.choose(link)
+    link.words(formulas.WORDS)
+    if section not in _SEARCHED:
+        link.hold(formulas.SEARCH)
     if not back_test:
         link.keep("question", "task", "data", "methods")
     link.write()
@@ -70,6 +77,8 @@ def show() -> None:
         formulas.draw(link, formula, values, back_test)
     elif section == "sources":
         formulas.sources(shared)
+    elif section in _SEARCHED:
+        _SEARCHED[section](link)
     elif section in _PLAIN:
         _PLAIN[section]()
 

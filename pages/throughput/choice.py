@@ -47,7 +47,7 @@ def draw(link: Link, shared: Store, left_out: frozenset[str]) -> ThroughputChoic
     workload = workloads[short]
     boxes = workload_choice.offer(link, shared, workloads)
     widths = [2.4, 8.5, 8.1] if boxes.is_by_kind else [1, 1]
-    *kind, first, second = st.columns(widths, vertical_alignment="bottom")
+    *kind, first, second = st.columns(widths)
     boxes.draw((kind or [first])[0], first)
     with second:
         patterns = _patterns(link, shared, workload)

@@ -68,8 +68,8 @@ def _draw_effects(
 
 
 _SCALE: Final = figures.Scale(
-    title="time with the factor / time without it (90 % intervals)", unit="", least=1e-3,
-    compare=1.0, compared="no effect",
+    title="time with the factor / time without it", unit="", least=1e-3,
+    compare=1.0, compared="no effect", whisker="90 % interval",
 )  # fmt: skip
 
 

@@ -362,7 +362,7 @@ def _scaling_row(row: CountAnswer) -> Record:
         "compute_s": None if parts is None else cell(parts.compute_s),
         "overhead_s": None if parts is None else cell(parts.overhead_s),
         "link_s": None if parts is None else cell(parts.link_s),
-        "startup_s": None if total is None else cell(total.startup_s),
+        **estimate_cells("startup_s", None if total is None else total.startup),
         **estimate_cells("total_s", None if total is None else total.total),
         "device_hours": None if total is None else cell(total.device_hours),
         **estimate_cells("idle_device_hours", None if total is None else total.idle_hours),

@@ -249,6 +249,7 @@ class LegendEntry:
 BAND: Final = LegendEntry(words="90 % interval", shade=0.3)
 BEYOND: Final = LegendEntry(words="beyond the measurements", dash="dash")
 MEASURED: Final = LegendEntry(words="measured", symbol="circle")
+LAST_MEASURED: Final = LegendEntry(words="last measured epoch", symbol="circle")
 SUSPECT: Final = LegendEntry(words="suspect run", symbol="circle-open")
 LEFT_OUT: Final = LegendEntry(words="left out", symbol="x-thin-open")
 PERFECT: Final = LegendEntry(words="perfect scaling", dash="dot", width=1.0)

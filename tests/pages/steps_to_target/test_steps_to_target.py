@@ -407,8 +407,9 @@ def test_networks_on_the_same_data_are_compared(alone: Path) -> None:
     shown = sound(show(PAGE))
     said = texts(shown)
     assert "Network families on Data" in said
-    assert "wide scales to the largest batch on Data with SGD to 2.5" in said
-    assert "narrow needs the fewest steps at large batches: Smin is" in said
+    assert "2 networks are compared on Data with SGD to 2.5" in said
+    assert "wide scales to the largest batch. Its Bcrit is" in said
+    assert "narrow needs the fewest steps at large batches. Its Smin is" in said
     assert set(lines(shown, 1)) == {"narrow", "wide"}
     table = next(d.value for d in as_tables(shown, "families").dataframe if "Network" in d.value)
     assert list(table["Network"]) == ["narrow", "wide"]
@@ -445,8 +446,8 @@ def test_families_are_compared_at_the_target_that_several_reach(alone: Path) -> 
     said = texts(shown).replace("\u00a0", " ")
     assert "Fewer than two networks reach 2.5 % validation error." in said
     assert "This card compares them at 5 % validation error." in said
-    assert "No comparison" not in said
-    assert "largest batch on Data with SGD to 5 % validation error" in said
+    assert "has a fitted law" not in said
+    assert "networks are compared on Data with SGD to 5 % validation error" in said
     assert set(lines(shown, 1)) == {"Net", "narrow", "wide"}
 
 
