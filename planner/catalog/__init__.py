@@ -8,6 +8,7 @@ from planner.catalog._combine import (
     is_stale,
     merged,
     offers_of,
+    sole_accelerator,
     tariff_of,
     with_accelerator_ids,
     words_of,

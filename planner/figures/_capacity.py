@@ -33,10 +33,8 @@ _TICKS: Final[Mapping[float, str]] = {
 """Ticks of waiting times [h]."""
 _SHORT: Final = 14
 """Letters of names that stand at the ends of lines; longer ones are in a legend."""
-_WAIT: Final = (
-    LegendEntry(words="share of runs", shade=0.3, slot=0),
-    LegendEntry(words="median wait", width=3.0, slot=0),
-)
+_RUNS: Final = LegendEntry(words="share of runs", shade=0.3, slot=0)
+_MEDIAN: Final = LegendEntry(words="median wait", width=3.0, slot=0)
 _ALLOWED: Final = LegendEntry(
     words="longest wait of a median run that ends in time", width=3.0, slot=1
 )
@@ -85,7 +83,7 @@ def money_lines(
             ends = "" if high - low < 1.0 else f" ({low:.0f}–{min(high, months):.0f})"
             drawing.mark(
                 value,
-                Text("cheaper from month {value:.0f}{ends}", value=value, ends=ends),
+                Text("cheaper than renting\nfrom month {value:.0f}{ends}", value=value, ends=ends),
                 log=False,
             )
     step = 6 if months <= 60 else 12
@@ -189,7 +187,7 @@ def waiting_times(rows: Sequence[WaitRow], theme: Theme) -> ChartSpec:
     height = max(HEIGHT, _AROUND_PX + ROW_PX * len(rows) + _LEGEND_PX)
     drawing = Drawing(theme, height=height)
     highest = max((float(r.shares.max(initial=0.0)) for r in rows), default=0.0) or 1.0
-    drawing.legend(*_WAIT)
+    drawing.legend(_RUNS)
     for place, row in enumerate(rows):
         _wait(drawing, row, float(len(rows) - 1 - place), highest)
     drawing.x = {
@@ -198,7 +196,7 @@ def waiting_times(rows: Sequence[WaitRow], theme: Theme) -> ChartSpec:
     }  # fmt: skip
     drawing.y = {"showticklabels": False, "showgrid": False, "fixedrange": True,
                  "range": [-0.1, max(len(rows) - 1, 0) + 1.05]}  # fmt: skip
-    drawing.layout = {"margin": {"l": 16, "r": 16, "t": 16, "b": 48},
+    drawing.layout = {"margin": {"l": 24, "r": 16, "t": 16, "b": 48},
                       "meta": {SECONDS: {"xaxis": HOUR_S}}}  # fmt: skip
     return drawing.figure()
 
@@ -219,6 +217,7 @@ def _wait(drawing: Drawing, row: WaitRow, base: float, highest: float) -> None:
     )  # fmt: skip
     median_h = row.median_s / HOUR_S
     if np.isfinite(median_h) and median_h > 0.0:
+        drawing.legend(_MEDIAN)
         _tick(drawing, max(median_h, 0.01), base, colour, f"{row.label}: median")
     if row.allowed_s is not None:
         drawing.legend(_ALLOWED)

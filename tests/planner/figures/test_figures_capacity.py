@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 import pytest
 
 from planner import figures
-from planner.figures.frame import DARK_THEME, LIGHT_THEME, Theme
+from planner.figures.frame import DARK_THEME, LABEL_GAP, LIGHT_THEME, Theme
 from tests.each import each
 
 MONTHS = np.arange(13.0)
@@ -62,7 +62,10 @@ def test_a_band_is_named_and_a_line_where_its_end_has_no_room(line: Any, words: 
 
 def test_the_legend_of_waiting_times_names_the_curve_and_both_ticks() -> None:
     words = ["share of runs", "median wait"]
-    assert _legend(figures.waiting_times([replace(WAIT, allowed_s=None)], LIGHT_THEME)) == words
+    alone = replace(WAIT, allowed_s=None)
+    assert _legend(figures.waiting_times([alone], LIGHT_THEME)) == words
+    at_once = replace(alone, median_s=0.0)
+    assert _legend(figures.waiting_times([at_once], LIGHT_THEME)) == words[:1]
     with_limit = figures.waiting_times([WAIT], LIGHT_THEME)
     assert _legend(with_limit) == [*words, "longest wait of a median run that ends in time"]
     ticks = {t.get("name"): t["line"].get("color") for t in with_limit["data"] if "line" in t}
@@ -75,3 +78,12 @@ def test_the_legend_of_waiting_times_names_the_curve_and_both_ticks() -> None:
 def test_the_interval_of_a_break_even_is_named_where_it_is_drawn() -> None:
     assert _legend(_by_use(LIGHT_THEME, (0.6, 0.4, 0.9))) == ["90 % interval of the break-even"]
     assert _legend(_by_use(LIGHT_THEME, None)) == []
+
+
+def test_the_name_of_a_break_even_has_room_for_its_two_lines() -> None:
+    chart = figures.money_lines([MONEY], "USD", LIGHT_THEME, (6.0, 4.0, 9.0))
+    [note] = [n["text"] for n in chart["layout"]["annotations"] if "month" in n["text"]]
+    assert note == "cheaper than renting<br>from month 6 (4–9)"
+    alone = figures.money_lines([MONEY], "USD", LIGHT_THEME)
+    more = chart["layout"]["margin"]["t"] - alone["layout"]["margin"]["t"]
+    assert more == 2.0 * LABEL_GAP
