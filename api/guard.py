@@ -163,7 +163,7 @@ def refusal(scope: Scope, headers: Headers, doors: Doors) -> str:
     host = hosts[0] if hosts else None
     if scope.get("path", "").endswith(HEALTH):
         return ""
-    if len(hosts) > 1 or not _host_is_known(scope, host, doors):
+    if len(hosts) > 1 or not _is_allowed_host(scope, host, doors):
         return WRONG_HOST
     changes = scope["type"] == "websocket" or scope["method"] not in SAFE_METHODS
     origin = headers.get("origin")
@@ -224,7 +224,7 @@ def add(headers: MutableHeaders, added: Mapping[str, str]) -> None:
         headers.setdefault(name, value)
 
 
-def _host_is_known(scope: Scope, host: str | None, doors: Doors) -> bool:
+def _is_allowed_host(scope: Scope, host: str | None, doors: Doors) -> bool:
     if doors.hosts():
         return doors.host_allowed(host)
     here = (scope.get("server") or ("",))[0]

@@ -97,7 +97,7 @@ NO_JUDGEMENT: Final[dict[str, str]] = {
         explore._side_by_side:MOST
         answers._scaling_tables:_HOURS_FROM
         answers.parameters:MOST_LISTED answers.parameters:LISTED answers.parameters:SHARE_DAYS
-        catalog._combine:MAX_TEXT
+        catalog._combine:MAX_TEXT transfer._library:MOST_WORKLOADS
         answers.comparison.question:MOST_OPTIONS
         compare._shortlist:BEGIN_WITH compare._shortlist:HOPELESS compare._shortlist:SERVER
         compare._shortlist:PURCHASES compare._shortlist:MAKERS

@@ -10,7 +10,7 @@ import streamlit as st
 from pages.capacity import fleet, state
 from pages.capacity import tables as page_tables
 from pages.capacity.state import PlanReply
-from pages.common import handout, narrow, tiles, widgets
+from pages.common import fields, handout, narrow, tiles, widgets
 from pages.common.link import Link
 from planner import figures
 from planner.answers.capacity_jobs import jobs_csv
@@ -107,15 +107,10 @@ def _both(
 def _money(link: Link, of: PlanReply) -> None:
     """Draw the lines of money, or what moves them."""
     with st.container(border=True):
-        with st.container(
-            horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"
-        ):
+        with widgets.spread():
             widgets.heading("Cost", width="content")
             view = link.held("chart")
-            st.segmented_control(
-                "Chart", list(_MONEY), default=view, key=link.key("chart"), required=True,
-                format_func=_MONEY.__getitem__, label_visibility="collapsed",
-            )  # fmt: skip
+            fields.segments(link, "chart", "Chart", _MONEY)
         _VIEWS[view](link, of)
 
 
@@ -154,9 +149,9 @@ def _unmarked(sentence: str) -> None:
 def _machine(link: Link, of: PlanReply) -> None:
     lines = of.answer.side_by_side
     with st.grid(4, min_column_width=150):
-        fleet.number(link, "years", "Years")
+        fleet.number(link, "years")
         used = None if lines is None or lines.utilisation is None else 100.0 * lines.utilisation
-        fleet.number(link, "utilisation", "Utilisation (%)", "" if used is None else plain(used, 2))
+        fleet.number(link, "utilisation", "" if used is None else plain(used, 2))
     if lines is None:
         st.caption("No machine here is bought. Add one under Machines.")
         return

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import streamlit as st
 
-from pages.common import narrow, widgets
+from pages.common import fields, narrow, widgets
 from pages.common.link import Link, as_text
 from pages.compare import tiles
 from pages.compare.state import CompareReply, drawn
@@ -95,14 +95,9 @@ def draw(link: Link, reply: CompareReply, comparison: Comparison, begins: dateti
                 format_func=lambda i: ids.get(i, "the first in rank"),
                 width=280,
             )
-            st.segmented_control(
-                "Numbers for", list(per), key=link.key("view"), default=view, required=True,
-                format_func=per.__getitem__, width="content",
-            )  # fmt: skip
-            st.segmented_control(
-                "Times in", list(_CLOCK), key=link.key("show"), default=clock, required=True,
-                format_func=_CLOCK.__getitem__, width="content",
-            )  # fmt: skip
+            look: dict[str, Any] = {"width": "content", "label_visibility": "visible"}
+            fields.segments(link, "view", "Numbers for", per, **look)
+            fields.segments(link, "show", "Times in", _CLOCK, **look)
         seen = TableView(base=_baseline(comparison, baseline), per=view, clock=clock)
         shown_rows = drawn(
             reply,

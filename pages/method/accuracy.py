@@ -32,7 +32,7 @@ from backtest.published.page import (
 from backtest.published.page import TARGETS as ABOUT_TARGETS
 from backtest.published.targets import results
 from backtest.questions.figure import MEAN, REFUSED, UNREFUSED, FigureRow, columns_of
-from pages.common import narrow, widgets
+from pages.common import fields, narrow, widgets
 from pages.common.kept import ROOT
 from pages.common.link import Link
 from pages.common.widgets import File
@@ -166,8 +166,7 @@ def _filters(link: Link, accuracy: Accuracy, chosen: ChosenRows) -> None:
                      format_func=lambda s: sentence_case(tasks[s]))  # fmt: skip
     st.multiselect("Data sets", list(names), key=link.key("data"),
                    format_func=lambda s: sentence_case(names[s]))  # fmt: skip
-    st.segmented_control("Methods", list(SIDES), key=link.key("methods"), required=True,
-                         format_func=_SIDES.__getitem__, label_visibility="collapsed")  # fmt: skip
+    fields.segments(link, "methods", "Methods", {side: _SIDES[side] for side in SIDES})
 
 
 def method_name(method: str) -> str:
@@ -251,7 +250,7 @@ def _unanswered(chosen: ChosenRows) -> list[str]:
             "{data_set}: none of {points:,} points is answered (0 %), so there "
             "is nothing to compare.",
             data_set=row.data_set,
-            points=row.asked,
+            points=row.hidden,
         )
         for row in chosen.rows
         if not row.points
@@ -306,7 +305,7 @@ def _cells(
         "Points": row.points,
         "Curves": row.curves,
         "Answered (%)": cell(100 * row.answered, 3),
-        "Questions": row.asked,
+        "Questions": row.hidden,
         **_seconds(row, accuracy),
         **data_set,
     }  # fmt: skip
@@ -336,14 +335,8 @@ def draw_verdicts(link: Link, accuracy: Accuracy, verdict: str) -> None:
         widgets.heading("Targets and results")
         counts = {"missed": len(accuracy.missed), "all": len(accuracy.verdicts)}
         counts["reached"] = counts["all"] - counts["missed"]
-        st.segmented_control(
-            "Verdict",
-            list(_VERDICTS),
-            key=link.key("verdict"),
-            required=True,
-            format_func=lambda v: f"{sentence_case(v)} ({counts[v]})",
-            label_visibility="collapsed",
-        )
+        verdicts = {v: f"{sentence_case(v)} ({counts[v]})" for v in _VERDICTS}
+        fields.segments(link, "verdict", "Verdict", verdicts)
         if text := _published_verdicts():
             st.caption(text)
         if not shown:
@@ -385,7 +378,7 @@ def _verdict_cells(verdict: Verdict, *, alone: bool) -> dict[str, str]:
 PUBLISHED_PLACE: Final = ROOT / "data" / "accuracy-published.json"
 
 
-def draw_known() -> None:
+def draw_published() -> None:
     """Draw the whole jobs, the figures of every task, and the worst misses."""
     figures = _figures()
     if isinstance(figures, str):
@@ -494,7 +487,7 @@ def _unseen(figures: dict[str, Any]) -> list[dict[str, Any]]:
     return [
         {
             "Hidden": title_of(task),
-            "Rows": score.asked,
+            "Rows": score.questions,
             "Median error (%)": cell(score.median, 3),
             "Mean error (%)": cell(score.mean, 3),
             "Coverage (%)": cell(score.held, 3),

@@ -8,7 +8,7 @@ import streamlit as st
 from backtest.accuracy import verdicts as figures_of
 from backtest.accuracy.verdicts import Accuracy
 from backtest.questions.source_table import PUBLIC_DATA
-from pages.common import handout, tiles, widgets
+from pages.common import fields, handout, tiles, widgets
 from pages.common.kept import store
 from pages.common.link import Link
 from pages.method import accuracy, formulas
@@ -31,7 +31,7 @@ SECTIONS: Final = {
 
 
 _PLAIN: Final[dict[str, Callable[[], None]]] = {
-    "known": published.draw_known,
+    "known": published.draw_published,
     "what-if": formulas.what_if,
 }
 """Sections without a question of their own."""
@@ -68,10 +68,7 @@ def show() -> None:
         _answer(link, back_test, chosen, whole=section in {"accuracy", "wanted"})
     else:
         _no_figures(str(read))
-    st.segmented_control(
-        "Section", list(SECTIONS), key=link.key("section"), required=True,
-        format_func=SECTIONS.__getitem__, label_visibility="collapsed",
-    )  # fmt: skip
+    fields.segments(link, "section", "Section", SECTIONS)
     if section == "accuracy" and back_test and chosen:
         accuracy.draw(link, back_test, chosen)
     elif section == "wanted" and back_test:

@@ -120,7 +120,7 @@ def _headline(link: Link, answer: SeriesAnswer, record: ScalingOut, shared: Stor
                 "Efficiency is the speed-up over the fewest devices, divided by their ratio."
             )
         runs = [*answer.series.runs, *(answer.driver.runs if answer.driver else ())]
-        suspect_switch.draw(link, shared, runs, "Leave suspect runs out of the fit")
+        suspect_switch.draw(link, shared, runs)
 
 
 def _counts(

@@ -204,7 +204,7 @@ def _time_card(link: Link, view: TargetView, shared: Store, alt: str) -> None:
                 "Those of another workload show the trade-off, not the time of this one."
             )
             return
-        suspect_switch.draw(link, shared, times.runs, "Leave suspect runs out of the step times")
+        suspect_switch.draw(link, shared, times.runs)
         make = lambda: lines.time_figure(view, widgets.theme()) if view.timings else None  # noqa: E731
         drawn = _once(link, "time", make)
         if drawn is None:

@@ -333,7 +333,7 @@ def _problems(problems: Sequence[str]) -> str:
     return f"<p>Part of the question could not be used:</p>{items(problems)}"
 
 
-NOT_KNOWN: Final = "–"
+UNKNOWN_CELL: Final = "–"
 MOST_BEST: Final = 3
 """Options on the page of summary."""
 _EMPTY: Final = (TARIFF, "kg_co2_per_kwh")
@@ -441,7 +441,7 @@ def assumed(comparison: Comparison) -> str:
             why = Text("set for this question{reason}", reason=reason)
         if used_country is not None and field.name in _of_country(used_country):
             why = Text("of {country}, see Electricity", country=used_country.tariff.country)
-        shown = NOT_KNOWN if value is None else plain(value)
+        shown = UNKNOWN_CELL if value is None else plain(value)
         rows.append([escaped(words.words), shown, _unit(words.unit), escaped(why)])
     head = ["Assumption", "Value", "Unit", "Why"]
     return section("What is assumed", table(head, rows, "Change any of them in the live view."))
@@ -501,7 +501,7 @@ def sources(comparison: Comparison) -> str:
 
 
 def _rank(row: Row) -> str:
-    return NOT_KNOWN if row.rank is None else f"{row.rank}{'&nbsp;tied' if row.tied else ''}"
+    return UNKNOWN_CELL if row.rank is None else f"{row.rank}{'&nbsp;tied' if row.tied else ''}"
 
 
 def _ranked(
@@ -524,7 +524,7 @@ def _ranked(
 
 def _basis(row: Row, comparison: Comparison) -> str:
     if isinstance(row.time, Refusal):
-        return NOT_KNOWN
+        return UNKNOWN_CELL
     return escaped(basis_words(row, comparison.question.goal))
 
 
@@ -574,7 +574,7 @@ def _time(row: Row) -> str:
 
 def _cost(row: Row, display: Display) -> str:
     if isinstance(row.cost, Refusal):
-        return NOT_KNOWN if row.cost is row.time else escaped(row.cost.reason)
+        return UNKNOWN_CELL if row.cost is row.time else escaped(row.cost.reason)
     value, low, high = money_ends(row.cost, display)
     return f"{escaped(value)}{'' if low == high else _whole(f'({low} to {high})')}"
 
@@ -594,6 +594,6 @@ def _to_know(row: Row) -> str:
 
 def _share(value: float | None) -> str:
     if value is None:
-        return NOT_KNOWN
+        return UNKNOWN_CELL
     text = "<1 %" if 0.0 < value < 0.005 else percent(value)
     return f'<span class="line">{escaped(text)}</span>'

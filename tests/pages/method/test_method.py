@@ -282,7 +282,7 @@ def test_seconds_stand_beside_the_errors_where_they_were_kept(
     assert "Seconds" not in show(PAGE, tab="table").dataframe[0].value
     row = next(r for r in _rows(known, 0) if figures_of.is_ours(r))
     one = Timing(question=row.question, task=row.task, method=row.method, data_set="Colab TPU",
-                 asked=500, seconds=2.0)  # fmt: skip
+                 points=500, seconds=2.0)  # fmt: skip
     write_seconds(elsewhere.with_name("accuracy-seconds.parquet"), [one])
     table = show(PAGE, tab="table").dataframe[0].value
     seconds = dict(zip(table["Method"], table["Seconds"], strict=True))

@@ -113,10 +113,10 @@ def test_a_target_easier_than_the_evaluations_can_tell_is_refused(store: Store) 
 def test_the_slider_is_named_without_backslashes_and_a_hostile_name_with_them(alone: Path) -> None:
     together(a_set(alone), sweep())
     label = show(PAGE).select_slider[0].label
-    assert label == "Target: validation error, from easy to strict"
+    assert label == "Target (validation error)"
     together(a_set(alone), sweep(evaluation_metric=HOSTILE))
     shown = show(PAGE, workload=slug(f"Net · Data · {HOSTILE}"))
-    assert shown.select_slider[0].label == f"Target: {as_text(HOSTILE)}, from easy to strict"
+    assert shown.select_slider[0].label == f"Target ({as_text(HOSTILE)})"
 
 
 def test_a_target_some_batches_missed_names_them(store: Store) -> None:
