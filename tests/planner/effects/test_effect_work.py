@@ -36,7 +36,7 @@ def test_the_effects_of_the_articles_workload_say_why_augmentation_seemed_faster
     assert "at batch 4,096 a feed that drops the remainder trains on 49,152 of 50,000" in remainder
     assert "finds augmentation faster. Partly that is less validation" in less
     assert "validated 64 images an epoch: 32 × (10,000 // batch)" in less
-    assert "the patterns from storage 8,192" in less
+    assert "The patterns from storage validated 8,192" in less
 
 
 def test_every_batch_of_the_pattern_validated_32_images_a_step() -> None:
