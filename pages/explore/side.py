@@ -10,11 +10,12 @@ import pyarrow as pa
 import streamlit as st
 
 from pages.common import kept, narrow, widgets
+from pages.common.fields import flag
 from pages.common.link import Link, as_text
-from pages.explore import state
+from pages.explore import fields, state
 from planner import figures
 from planner.answers import facet_names
-from planner.core import Record, Text, csv_text
+from planner.core import Parameter, Record, Text, csv_text
 from planner.core.slugs import slugs
 from planner.explore import CATEGORIES, LEAST, MOST, RUN, Fact, text_of_cell, titled
 from planner.figures import RunLine
@@ -23,7 +24,9 @@ from planner.store import Store, queries
 PARAMETERS: Final = ("run", "pair", "only_differences")
 LETTERS: Final = "ABCDEF"
 PAIR: Final = "pair"
-NOT_KNOWN: Final = text_of_cell(None)
+_ONLY: Final = Parameter(name=PARAMETERS[-1], words="", kind="flag", default=False, help="",
+                         label="Only differences")  # fmt: skip
+UNKNOWN_CELL: Final = text_of_cell(None)
 _EPOCHS: Final = ("Epochs", "single epochs", "Time of each epoch of each run")
 _STEPS: Final = (
     "Step times", "single step times", "Share of steps that take at most a time, for each run",
@@ -35,7 +38,7 @@ def declare(link: Link) -> None:
     """Read the compared runs or pairs from the link."""
     link.texts("run", MOST)
     link.texts(PAIR, MOST)
-    link.flag("only_differences", default=False)
+    link.flag(_ONLY)
 
 
 def draw(link: Link, shared: Store, answer: state.Reply) -> None:
@@ -54,11 +57,9 @@ def draw(link: Link, shared: Store, answer: state.Reply) -> None:
             )
         return
     with st.container(border=True):
-        with st.container(
-            horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"
-        ):
+        with widgets.spread():
             widgets.heading(f"{widgets.answer_text(compared.sentence)}", width="content")
-            st.toggle("Only differences", key=link.key("only_differences"))
+            flag(link, _ONLY)
         only = bool(st.session_state[link.key("only_differences")])
         facts = [fact for fact in compared.facts if fact.differs or not only]
         cards = _cards(compared.names, facts)
@@ -102,7 +103,7 @@ def _choice(link: Link, shared: Store) -> None:
             link.put(PAIR, list(st.session_state[box]))
 
         st.multiselect(
-            "Workload and system pairs", list(names), key=box, max_selections=MOST,
+            fields.BY_NAME[PAIR].title(), list(names), key=box, max_selections=MOST,
             format_func=names.__getitem__, on_change=picked,
             placeholder="Choose pairs to compare" if workload else "First choose a workload",
         )  # fmt: skip
@@ -222,7 +223,7 @@ def _lines(
     lines = []
     nested, at, seconds = columns
     for i, (run, name) in enumerate(zip(runs, names, strict=False)):
-        if run == NOT_KNOWN:
+        if run == UNKNOWN_CELL:
             continue
         rows: Sequence[Mapping[str, float]] = _nested(shared, run, nested)
         stated = [row for row in rows if row[seconds] is not None]

@@ -16,7 +16,7 @@ from pages.method.formula import Formula, Slider, Values
 from pages.method.machines import CROSSOVER, DEVICES, MONEY, SEVERAL, TRANSFER, UTILISATION
 from pages.method.training import BEST, EFFECTS, EPOCHS, STEPS, SUSPECTS, THROUGHPUT
 from planner.answers import RULES_BY_SUBJECT
-from planner.core import Record, Text, sentence_case
+from planner.core import Parameter, Record, Text, sentence_case
 from planner.figures import Card
 from planner.report import CREDITS
 from planner.store import Store
@@ -87,7 +87,8 @@ def _picture(formula: Formula, values: Values) -> None:
         st.caption("No chart: the planner refuses. The reason and the next measurement are above.")
         return
     narrow.chart_and_table(picture.figure, "method.picture", " ".join(picture.sentences))
-    st.caption(picture.caption.replace(" %", "\u00a0%"))
+    if picture.caption:
+        st.caption(picture.caption.replace(" %", "\u00a0%"))
 
 
 def _evidence(formula: Formula, accuracy: Accuracy | None) -> str:
@@ -140,6 +141,7 @@ def what_if() -> None:
 
 
 SEARCH: Final = "search"
+WORDS: Final = Parameter(name=SEARCH, words="words of a rule or a constant", longest=80)
 """Parameter of the words that rows must have, in a link."""
 
 

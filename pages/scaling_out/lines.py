@@ -1,12 +1,18 @@
-"""The answer of Scaling out in the form of its charts."""
+"""The answer of Scaling out in the form of its charts, made once for all sessions."""
 
-from typing import Final
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from typing import Final, TypeVar
 
 import numpy as np
 
+from pages.common import kept
 from planner import figures
 from planner.answers.records import ScalingOut, SplitOut
-from planner.core import Floats, Text
+from planner.core import Floats, Record, Text, percent, sentence_case
+from planner.figures.frame import Theme
 from planner.scaling_out import (
     CountCourse,
     DeviceSeries,
@@ -20,12 +26,14 @@ from planner.scaling_out import (
     slow_course,
     step_course,
 )
+from planner.store import Store
 
+Made = TypeVar("Made")
 MOST_COUNTS: Final = 4
 """Most device counts in the chart of steps against batches."""
 MOST_CUTS: Final = 12
 """Cuts in the chart of memory."""
-PARTS: Final = ("work on samples", "overhead", "interconnect")
+PARTS: Final = ("work on samples and input", "overhead of one device", "interconnect, the rest")
 
 
 def by_devices(answer: SeriesAnswer, *, efficiency: bool) -> list[figures.CountLine]:
@@ -77,6 +85,14 @@ def shares(answer: SeriesAnswer) -> figures.StepShares | None:
     )
 
 
+def share_rows(of: figures.StepShares) -> list[Record]:
+    """Return the parts of a step at each device count in whole per cent: none has an interval."""
+    return [
+        {"Devices": count, **{sentence_case(name): percent(part[n]) for name, part in of.parts}}
+        for n, count in enumerate(of.counts)
+    ]
+
+
 def profiled(record: ScalingOut) -> figures.StepShares | None:
     """Return the shares that a profiler measured; None where no run states them."""
     rows = record.profiled
@@ -84,8 +100,8 @@ def profiled(record: ScalingOut) -> figures.StepShares | None:
         return None
     parts = {
         "compute": [r.compute_share for r in rows],
-        "communication": [r.communication_share for r in rows],
-        "input": [r.input_share for r in rows],
+        "communication without compute": [r.communication_share for r in rows],
+        "input without either": [r.input_share for r in rows],
         "host": [r.host_share for r in rows],
     }
     return figures.StepShares(
@@ -135,3 +151,29 @@ def _step_line(
 
 
 uneven = slow_course
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drawn:
+    """Figures and rows of one question, made once for all sessions.
+
+    `of_steps` is the part of the question `key` that step times depend on.
+    """
+
+    shared: Store
+    key: Hashable
+    of_steps: Hashable
+    theme: Theme
+
+    def once(self, what: str, make: Callable[[], Made]) -> Made:
+        """Return what `make` makes for this question and theme."""
+        return self._once(what, self.key, make)
+
+    def steps(self, what: str, make: Callable[[], Made]) -> Made:
+        """Return a figure of step times: the same whatever totals and cuts are asked for."""
+        return self._once(what, self.of_steps, make)
+
+    def _once(self, what: str, of: Hashable, make: Callable[[], Made]) -> Made:
+        return kept.drawn(
+            self.shared, Text("scaling-out {what}", what=what), (of, self.theme), make
+        )

@@ -76,4 +76,4 @@ from planner.answers._tables import (
 )
 from planner.answers.comparison import facts, question, saved
 from planner.answers.records import plain
-from planner.core.origins import ANOTHER_ACCOUNT, host_of, is_loopback, is_own
+from planner.core.origins import ANOTHER_ACCOUNT, host_of, is_forwarded, is_loopback, is_own

@@ -48,7 +48,7 @@ MOST_INPUTS: Final = 10
 AT_ONCE: Final = 4
 """Factors that are simulated side by side."""
 MOST_FIXES: Final = 6
-RUNS: Final = "Runs of all jobs"
+RUNS: Final = Text("Runs of all jobs (± {demand:.0f} %)", demand=100.0 * DEMAND)
 POWER: Final = "Electricity"
 
 

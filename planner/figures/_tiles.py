@@ -81,13 +81,17 @@ def time_tile(
     limit_s: float | None = None,
     note: str = "",
     ends_are: str = "90 % interval",
+    most: int = 4,
 ) -> Tile:
-    """Return the tile of a duration [s] with its interval; `limit_s` is a deadline."""
+    """Return the tile of a duration [s] with its interval; `limit_s` is a deadline.
+
+    Without an interval it has at most `most` digits.
+    """
     if isinstance(time, Refusal):
         return refused_tile(label, time)
     value, low, high = ends = _ends_of(time)
     exact = not _finite(ends) or value == low == high
-    texts = (in_one_unit(value),) * 3 if exact else with_ends(value, low, high)
+    texts = (in_one_unit(value, most),) * 3 if exact else with_ends(value, low, high)
     number, unit = split_unit(texts[0])
     limit = "" if limit_s is None else f"limit {in_one_unit(limit_s, 3)}"
     note = note or _half_open(low, high, in_one_unit)
@@ -104,17 +108,19 @@ def number_tile(
     limit: float | None = None,
     factor: float = 1.0,
     limit_word: str = "limit",
-    write: Callable[[float], str] | None = None,
+    write: Callable[[float, float, float], Sequence[str]] | None = None,
+    most: int = DIGITS,
 ) -> Tile:
     """Return the tile of a number with its interval, multiplied by `factor`; `limit` is a bound.
 
-    `write` returns a number as text; without it all have the digits of the interval.
+    `write` returns value and ends as texts; without it they have the digits of the interval, at
+    most `most`.
     """
     if isinstance(number, Refusal):
         return refused_tile(label, number)
     value, low, high = ends = _ends_of(number, factor)
     span = (value, low, high) if _finite(ends) else (value, value, value)
-    texts = tuple(map(write, rounded_ends(*span, DIGITS))) if write else written_ends(*span, DIGITS)
+    texts = write(*rounded_ends(*span, most)) if write else written_ends(*span, most)
     bound = "" if limit is None else f"{limit_word} {plain(limit, 4)}"
     words = f"{texts[1]} to {texts[2]} {unit}".rstrip()
     note = _half_open(low, high, lambda end: plain(end, 2))

@@ -45,7 +45,7 @@ from tests.each import each
 SHIPPED: Final = Path(__file__).parents[3] / "data" / "accuracy.parquet"
 ROW: Final = FigureRow(
     question=batch.QUESTION, task=INTERIOR, method="ours: made up", data_set=MEAN, curves=3,
-    asked=13, points=12, answered=0.9, median_error=0.03, mean_error=0.05, p90_error=0.1,
+    hidden=13, points=12, answered=0.9, median_error=0.03, mean_error=0.05, p90_error=0.1,
     coverage=0.9, median_width=0.2,
 )  # fmt: skip
 
