@@ -154,7 +154,7 @@ def _cards(rows: Sequence[Mapping[str, object]]) -> list[Card]:
     """Return the runs of a preview as cards: number and state above their values."""
     without = [{n: v for n, v in row.items() if n != "State"} for row in rows]
     return [
-        replace(card, title=Text("Run {number}", number=card.title), end=str(row["State"]))
+        replace(card, end=str(row["State"]))
         for row, card in zip(rows, narrow.cards_of(without), strict=True)
     ]
 

@@ -321,7 +321,7 @@ def _with(pairs: Sequence[EffectPair]) -> str:
         )
         if before != after
     }
-    return Text("With it changed {values}.", values=" and ".join(mixed.values())) if mixed else ""
+    return Text("Also changed: {values}.", values=" and ".join(mixed.values())) if mixed else ""
 
 
 def _range(by_batch: Sequence[BatchEffect]) -> str:
@@ -518,12 +518,12 @@ def _article(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     few, usual = short_validation(batch)
     yield (
         Text(
-            "Article 002 finds augmentation faster. Partly that is less validation: its "
-            "pattern (T, T, F), augmented from memory, validated {validated_at_once} × "
-            "({to_validate:,} // batch) images an epoch, {few} at batch {batch:,}, the "
-            "patterns from storage {usual:,}. Against (T, F, T), without augmentation, "
-            "it takes {faster_per_epoch:.2f} times as long per epoch at batch 4096 on "
-            "the TPU, but {faster_per_image:.2f} times per processed image.",
+            "Article 002 finds augmentation faster. Partly that is less validation. At batch "
+            "{batch:,} its pattern (T, T, F), augmented from memory, validated {few} images an "
+            "epoch: {validated_at_once} × ({to_validate:,} // batch). The patterns from storage "
+            "validated {usual:,}. Against (T, F, T), without augmentation, an epoch takes "
+            "{faster_per_epoch:.2f} times as long at batch 4,096 on the TPU. A processed image "
+            "takes {faster_per_image:.2f} times as long.",
             validated_at_once=VALIDATED_AT_ONCE,
             to_validate=TO_VALIDATE,
             few=few,

@@ -351,8 +351,8 @@ def uneven_sentence(row: UnevenAnswer) -> str:
     if row.is_asynchronous:
         left = row.free.samples_per_s * row.even_step_s / row.batch
         without = Text(
-            "{cause}, {devices} without waiting have {left} times their samples/s. Synchronous "
-            "steps would have {slower} times.",
+            "{cause}, {devices} without waiting process {left} times their samples/s. Synchronous "
+            "steps would process {slower} times.",
             cause=_cause(row),
             devices=devices(row.devices),
             left=plain(left, LEAST_DIGITS),
@@ -361,7 +361,7 @@ def uneven_sentence(row: UnevenAnswer) -> str:
         return paragraph(without, pace)
     both = Text(
         "{cause} a synchronous step of {devices} takes {slower} times as long. Asynchronous "
-        "training has {faster} times its samples/s.",
+        "training processes {faster} times as many samples/s.",
         cause=_cause(row),
         devices=devices(row.devices),
         slower=plain(slower, LEAST_DIGITS),

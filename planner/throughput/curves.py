@@ -20,7 +20,6 @@ from planner.core import (
     Text,
     cell,
     estimate_cells,
-    joined,
     message_of,
     or_refusal,
     paragraph,
@@ -136,20 +135,20 @@ def _sentence(system: SystemCurve) -> str:
     if not np.isfinite(float(v0.value)):
         return paragraph(f"{system.label}: {v0.reasons[0]}", without(system))
     saturates = Text(
-        "{system} saturates at {speed}",
+        "{system} saturates at {speed}.",
         system=system.label,
         speed=with_interval(Text("{count} samples/s", count=count(v0.value)), v0),
     )
     if float(half.value) == 0.0:
         seen = (
-            "no overhead a step was seen: full speed at every measured batch."
+            "No overhead a step was seen: full speed at every measured batch."
             if system.curve.n
-            else "no overhead a step was published: full speed at every batch."
+            else "No overhead a step was published: full speed at every batch."
         )
-        return paragraph(joined("; ", (saturates, seen)), without(system))
+        return paragraph(saturates, seen, without(system))
     ninety = rounded_estimate(system.curve.batch_for(0.9))
     reached = Text(
-        "half of that is reached at batch {half}, 90 % at batch {ninety}.",
+        "It reaches half of that at batch {half} and 90 % at batch {ninety}.",
         half=size(half.value),
         ninety=size(ninety.value),
     )
@@ -157,14 +156,14 @@ def _sentence(system: SystemCurve) -> str:
         most = float(system.batch.max())
         share = most / (most + float(system.curve.half_saturation_batch.value))
         reached = Text(
-            "half of that is reached at batch {half}, 90 % at batch {ninety}, beyond the largest "
-            "measured batch ({most}), which reaches {share}.",
+            "It reaches half of that at batch {half} and 90 % at batch {ninety}. The largest "
+            "measured batch, {most}, reaches {share}.",
             half=size(half.value),
             ninety=size(ninety.value),
             most=size(most),
             share=percent(share),
         )
-    return paragraph(joined("; ", (saturates, reached)), without(system))
+    return paragraph(saturates, reached, without(system))
 
 
 def without(curve: SystemCurve) -> str:

@@ -265,7 +265,7 @@ def test_the_switch_takes_suspect_runs_out_of_the_pairs_as_well(alone: Path) -> 
 def test_the_articles_workload_says_why_augmentation_seemed_faster() -> None:
     said = texts(show("throughput", workload="WideResNet-103M · CIFAR-100 · Adam · float32"))
     assert "finds augmentation faster. Partly that is less validation" in said
-    assert "64 at batch 4,096" in said
+    assert "validated 64 images an epoch" in said
     assert "49,152 of 50,000 images" in said
     assert "No two runs differ in validation, augmentation, storage, workers" in said
     assert "a processed image 0.98 times as long" in said

@@ -188,7 +188,7 @@ def test_a_suspect_run_is_flagged_before_it_is_added(mine: Path) -> None:
     assert "1 new run, 1 suspect" in texts(shown)
     assert shown.dataframe[0].value["State"].to_list() == ["new, suspect"]
     cards = [html.proto.body for html in shown.get("html") if "listitem" in html.proto.body]
-    assert "Run 1" in cards[0]
+    assert "Run: 1" in cards[0]
     assert "new, suspect" in cards[0]
 
 

@@ -30,7 +30,7 @@ def test_runs_that_agree_in_what_a_factor_brings_are_paired_first() -> None:
     files_fit = run("directory", 20.0, brought=(("engine", "fit"),))
     result = effect([numpy_fit, numpy_loop, files_fit], "numpy", "directory")
     assert_allclose(result.per_epoch.value, 2.0)
-    assert "With it changed" not in result.sentence
+    assert "Also changed:" not in result.sentence
 
 
 def test_runs_without_a_batch_are_pairs_too() -> None:

@@ -41,7 +41,7 @@ def test_what_cannot_be_separated_from_the_factor_is_named() -> None:
     runs = [run(1, 10.0, brought=(("multiprocessing", None),)),
             run(4, 8.0, brought=(("multiprocessing", True),))]  # fmt: skip
     result = effect(runs, 1, 4)
-    assert result.sentence.endswith("With it changed multiprocessing (on against not stated).")
+    assert result.sentence.endswith("Also changed: multiprocessing (on against not stated).")
 
 
 def test_random_runs_never_break_it() -> None:

@@ -35,8 +35,8 @@ def test_the_effects_of_the_articles_workload_say_why_augmentation_seemed_faster
     remainder, less = effects[0].notes
     assert "at batch 4,096 a feed that drops the remainder trains on 49,152 of 50,000" in remainder
     assert "finds augmentation faster. Partly that is less validation" in less
-    assert "32 × (10,000 // batch) images an epoch, 64 at batch 4,096" in less
-    assert "the patterns from storage 8,192" in less
+    assert "validated 64 images an epoch: 32 × (10,000 // batch)" in less
+    assert "The patterns from storage validated 8,192" in less
 
 
 def test_every_batch_of_the_pattern_validated_32_images_a_step() -> None:
@@ -70,4 +70,6 @@ def test_fewer_samples_than_a_remainder_explains_are_no_remainder() -> None:
 
 def test_the_batch_of_the_article_is_that_of_its_rows() -> None:
     (note,) = work_notes([row(1024, None, SHORT)])
-    assert "288 at batch 1,024" in note
+    assert (
+        "At batch 1,024 its pattern (T, T, F), augmented from memory, validated 288 images" in note
+    )

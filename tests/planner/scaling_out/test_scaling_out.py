@@ -320,7 +320,7 @@ def test_the_sentence_on_workers_names_its_assumption() -> None:
     assert "stopped 25 % of the time and a scatter of 10 % a" in texts(slow="25", spread="10")
     server = next(s for s in asked().names if "parameter-server" in s)
     said = texts(series=server)
-    assert "4 devices without waiting have 0.87 times their samples/s" in said
+    assert "4 devices without waiting process 0.87 times their samples/s" in said
     assert "a synchronous step of" not in said
 
 

@@ -58,10 +58,10 @@ def test_a_batch_that_ran_out_of_memory_ends_the_curve_and_is_named() -> None:
 def test_the_sentence_says_v0_b50_b90_and_what_lies_beyond() -> None:
     result = curve_sentence(curves_of(_sweep(100, 0.5))[0])
     assert "saturates at 100 samples/s (90 %:" in result
-    assert "half of that is reached at batch 50" in result
+    assert "It reaches half of that at batch 50" in result
     assert "90 % at batch 450" in result
     assert "beyond" not in result
-    assert "beyond the largest measured batch (512), which reaches 34 %" in curve_sentence(
+    assert "The largest measured batch, 512, reaches 34 %" in curve_sentence(
         curves_of(_sweep(1000, 1.0))[0]
     )
 
@@ -69,11 +69,11 @@ def test_the_sentence_says_v0_b50_b90_and_what_lies_beyond() -> None:
 def test_without_overhead_the_sentence_names_no_batch_of_zero() -> None:
     result = curve_sentence(curves_of([_run(b, b / 100) for b in (32, 128, 512)])[0])
     assert result.startswith("GPU saturates at 100 samples/s (90 %:")
-    assert result.endswith("; no overhead a step was seen: full speed at every measured batch.")
+    assert result.endswith(" No overhead a step was seen: full speed at every measured batch.")
     published = replace(RUN, global_batch_size=None, step_time_s=None,
                         asymptotic_throughput=258.1, overhead_s=0.0)  # fmt: skip
     result = curve_sentence(curves_of([published])[0])
-    assert result.endswith("; no overhead a step was published: full speed at every batch.")
+    assert result.endswith(" No overhead a step was published: full speed at every batch.")
 
 
 def test_steps_that_do_not_grow_say_so_once() -> None:
