@@ -15,13 +15,13 @@ from planner.compare.comparison import (
     budget_words,
     limits_phrase,
     machines,
-    number,
     price_of_one,
     runs_a_month,
 )
 from planner.compare.evaluation import DECIDED, LIKELY_IN_TIME, better, chance_to_meet, standing
 from planner.compare.rent_or_buy import RentOrBuy, pays_back
 from planner.core import (
+    LEAST_DIGITS,
     Estimate,
     Refusal,
     Text,
@@ -31,9 +31,11 @@ from planner.core import (
     paragraph,
     percent,
     plain,
+    rounded_ends,
     with_ends,
 )
 from planner.cost import (
+    DIGITS,
     DOLLARS,
     Display,
     likely,
@@ -602,8 +604,9 @@ def _pays_off(use: Estimate, runs: Estimate | Refusal) -> str:
     lows = [] if float(use.low) < _TINY else [_share(use.low)]
     often = ""
     if isinstance(runs, Estimate):
-        often = _a_month(number(float(runs.value)))
-        lows += [f"{number(float(runs.low))} runs"] if float(runs.low) > 0.0 else []
+        often = _a_month(plain(float(runs.value), LEAST_DIGITS))
+        low = plain(float(runs.low), LEAST_DIGITS)
+        lows += [f"{low} runs"] if float(runs.low) > 0.0 else []
     span = Text("from {lows} to never", lows=" or ".join(lows)) if lows else "or never"
     pays = joined(", ", (Text("pays off {above} utilisation", above=above), often))
     return Text("{pays} ({span})", pays=pays, span=span)
@@ -651,7 +654,7 @@ def _share(value: object) -> str:
 
 
 def _count(runs: Estimate) -> str:
-    value, low, high = (number(float(end)) for end in (runs.value, runs.low, runs.high))
+    value, low, high = map(plain, rounded_ends(*runs.ends, DIGITS))
     return value if low == high else f"{value} ({low} to {high})"
 
 

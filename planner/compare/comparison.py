@@ -151,11 +151,6 @@ def counted(count: int) -> str:
     return _COUNTED[count] if 0 <= count < len(_COUNTED) else f"{count:,}"
 
 
-def number(count: float) -> str:
-    """Return a number with at most three digits: 6.2, 4,370."""
-    return plain(count, 2) if count < 99.5 else f"{float(f'{count:.3g}'):,.0f}"
-
-
 def runs_a_month(runs: float) -> str:
     """Return runs a month in words: '1 run a month', '4 runs a month'."""
     return plural(runs, "{runs} run a month", "{runs} runs a month", runs=plain(runs))

@@ -37,7 +37,7 @@ def _pair(use: Estimate, runs: Estimate) -> RentOrBuy:
     ("use", "runs", "result"),
     [
         ((0.001, 0.0008, 0.002), (2710.0, 2150.0, 3380.0),
-         "even below 1 % utilisation, 2,710 (2,150 to 3,380) runs a month."),
+         "even below 1 % utilisation, 2,700 (2,200 to 3,400) runs a month."),
         ((0.004, 0.001, 0.012), (27.0, 7.0, 81.0),
          "even below 1 % utilisation (at most 1 %), 27 (7 to 81) runs a month."),
         ((0.004, 0.001, np.inf), (27.0, 7.0, np.inf),

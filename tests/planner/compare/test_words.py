@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from planner.compare.comparison import (
-    counted,
-    machines,
-    number,
-)
+from planner.compare.comparison import counted, machines
 from planner.job import Candidate, Hardware, Way
 
 
@@ -16,13 +12,6 @@ from planner.job import Candidate, Hardware, Way
 def test_small_numbers_are_words(count: int, result: str) -> None:
     assert counted(count) == result
     assert machines(count) == f"{result} machines"
-
-
-@pytest.mark.parametrize(
-    ("value", "result"), [(6.24, "6.2"), (99.6, "100"), (4369.0, "4,370"), (1e-5, "0.00001")]
-)
-def test_a_number_has_three_digits_at_most(value: float, result: str) -> None:
-    assert number(value) == result
 
 
 @pytest.mark.parametrize(
