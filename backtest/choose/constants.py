@@ -102,7 +102,8 @@ INTRODUCTION: Final = (
     "All numbers that were chosen from data; the values are those of the code. "
     'Made by `python -m planner backtest {folder}`. "Before the project" means: by hand, on fuller '
     "copies of the same public data. The last column is the choice of the data today, with each "
-    "whole data set left out in turn (below). [accuracy.md](accuracy.md) has the resulting errors.",
+    "data set left out in turn (below). The resulting errors are in "
+    "[accuracy.md](accuracy.md).",
 )
 CHOSEN_AGAIN: Final = tuple(
     " ".join(paragraph.split())
