@@ -154,7 +154,7 @@ def _whole_or_nothing(outcome: Outcome, folder: Path, rows: list[dict[str, Any]]
     shown = preview(folder, rows)
     try:
         done = commit(folder, rows, {"title": "Mine", "licence": "CC0", "source": "a test"})
-    except (RecordError, CommitError):
+    except (RecordError, CommitError, SourceError):
         if {p.name for p in folder.glob("*")} != before or not shown.problems:
             outcome.differs("a refused file left something, or was previewed as sound")
         return
