@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from planner.commands import words
 from planner.commands.access import recorded
-from planner.core import Text, paragraph
+from planner.core import Text, paragraph, plural
 from planner.core.slugs import folder_slug
 from planner.importers import (
     SOURCES,
@@ -143,7 +143,10 @@ def _commit(options: argparse.Namespace, rows: Sequence[dict[str, Any]]) -> int:
         recorded("import a set", why, allowed=False)
         raise
     place = named(results / folder_slug(options.set))
-    new = Text("{new:,} runs are new in {results}.", new=done.new, results=place)
+    new = plural(
+        done.new, "{count:,} run is new in {results}.", "{count:,} runs are new in {results}.",
+        results=place,
+    )  # fmt: skip
     sys.stdout.write(f"{paragraph(new, done.left_out)}\n")
     return words.ANSWERED
 

@@ -336,7 +336,7 @@ def test_the_command_imports_with_licence_and_source(
     assert main([*words, "--dry-run"]) == 0
     assert "Nothing was written" in capsys.readouterr().out
     assert main(words) == 0
-    assert "1 runs are new" in capsys.readouterr().out
+    assert "1 run is new" in capsys.readouterr().out
     [row] = summaries(tmp_path / "results" / "mine")
     assert row["licence"] == "CC0"
     assert opened(tmp_path / "results").refused == ()
