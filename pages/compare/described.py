@@ -458,7 +458,9 @@ def draw_efficiency(link: Link, shared: Store, comparison: Comparison) -> None:
             "Assumed MFU (%)", low, high, value=None, format="%g", placeholder="published runs",
             key=link.key(_MFU_NAME), help=_help(_MFU_NAME),
         )  # fmt: skip
-        faster = benchmark_factor(job.family)
+        row = comparison.leader or comparison.rows[0]
+        question = question_of(job, row.candidate.hardware, job.batch)
+        faster = None if question is None else benchmark_factor(question)
         if faster is None:
             link.hold(_BENCHMARK)
         else:
@@ -466,8 +468,6 @@ def draw_efficiency(link: Link, shared: Store, comparison: Comparison) -> None:
                 as_text(Text("Tuned like MLPerf (× {faster:.2g})", faster=faster)),
                 key=link.key(_BENCHMARK), help=_help(_BENCHMARK),
             )  # fmt: skip
-        row = comparison.leader or comparison.rows[0]
-        question = question_of(job, row.candidate.hardware, job.batch)
         if question is None or efficiency_with_step(job, question) is None:
             st.markdown("No published runs of this kind. Enter the efficiency that you expect.")
             return
