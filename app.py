@@ -19,7 +19,7 @@ from api.guard import Doors, Guard, failed, scripts_of
 from api.push import Inbox
 from api.routes import Rules, routes
 from pages.common.kept import store
-from pages.visitor.identity import is_blocked, viewer_of
+from pages.visitor.identity import has_owner, is_blocked, viewer_of
 from pages.visitor.sending import accepts_files, is_sent_by_pages
 from planner.store import folders_from_environment
 from planner.store.catalog import own_folder
@@ -34,6 +34,7 @@ DOORS = Doors(
     origins=lambda: config.get_option("server.corsAllowedOrigins"),
     message=is_sent_by_pages,
     files=accepts_files,
+    owner=has_owner,
 )
 SCRIPTS = scripts_of(Path(st.__file__).parent / "static" / "index.html")
 FOLDERS = folders_from_environment(ROOT, os.environ)

@@ -78,7 +78,8 @@ The body is JSON, with the columns of [records.md](records.md):
 may be sent again: a run has one `run_id`, the hash of its identity, and is stored once. Other
 numbers under the same `run_id` are refused (409). A set that a push makes is unofficial, unless the
 token was made with `--official`; a checked set takes runs from such a token only (403). Each run
-names the set that it is sent to, or the request is refused (400).
+names the set that it is sent to, or the request is refused (400). So is a run dated more than a day
+after the server's clock.
 
 Limits: {MOST_BYTES:,} bytes and {MOST_RUNS:,} runs a request; {PER_SECOND:g} requests a second and
 token, {BURST:g} at once (429).

@@ -31,7 +31,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from api.account import is_of_another_account
 from api.problems import problem
-from planner.answers import ANOTHER_ACCOUNT, host_of, is_loopback, is_own
+from planner.answers import ANOTHER_ACCOUNT, host_of, is_forwarded, is_loopback, is_own
 from planner.core import Text
 
 _LOG: Final = logging.getLogger("epochwise.api")
@@ -73,7 +73,8 @@ class Doors:
 
     `hosts` are the names that the operator lists; `host_allowed` checks a Host header against
     them. `origins` are addresses of other pages that may use the server. `message` is true of
-    messages that pages send, `files` of sessions that may send a file.
+    messages that pages send, `files` of sessions that may send a file. `owner` is true where the
+    account of a visitor may decide; elsewhere the kernel is not asked, and each is marked.
     """
 
     hosts: Callable[[], Sequence[str]] = tuple
@@ -81,6 +82,7 @@ class Doors:
     origins: Callable[[], Sequence[str]] = tuple
     message: Callable[[bytes], bool] = lambda _: True
     files: Callable[[str], bool] = lambda _: True
+    owner: Callable[[], bool] = lambda: True
 
 
 class Guard:
@@ -96,7 +98,7 @@ class Guard:
         if scope["type"] not in ("http", "websocket"):
             await self.app(scope, receive, send)
             return
-        scope = _marked(scope)
+        scope = self._marked(scope)
         headers = Headers(scope=scope)
         why = refusal(scope, headers, self.doors)
         if scope["type"] == "websocket":
@@ -111,6 +113,16 @@ class Guard:
 
         await (_refused(scope, why) if why else self.app)(scope, receive, with_headers)
 
+    def _marked(self, scope: Scope) -> Scope:
+        """Return a request with the mark of another account, and without one of the client."""
+        mark = ANOTHER_ACCOUNT.encode()
+        headers = [(name, text) for name, text in scope["headers"] if name.lower() != mark]
+        decides = scope["type"] == "websocket" or _API in scope["path"]
+        looks = self.doors.owner() and not is_forwarded(Headers(raw=headers))
+        if decides and (not looks or is_of_another_account(scope)):
+            headers.append((mark, b"yes"))
+        return {**scope, "headers": headers}
+
     def _heard(self, receive: Receive) -> Receive:
         """Return what receives messages of a socket but those that no page sends."""
 
@@ -124,16 +136,6 @@ class Guard:
                     return message
 
         return heard
-
-
-def _marked(scope: Scope) -> Scope:
-    """Return a request with the mark of another account, and without one that the client sent."""
-    mark = ANOTHER_ACCOUNT.encode()
-    headers = [(name, text) for name, text in scope["headers"] if name.lower() != mark]
-    decides = scope["type"] == "websocket" or _API in scope["path"]  # the look takes 5 ms
-    if decides and is_of_another_account(scope):
-        headers.append((mark, b"yes"))
-    return {**scope, "headers": headers}
 
 
 def failed(request: Request, error: Exception) -> Response:
@@ -161,7 +163,7 @@ def refusal(scope: Scope, headers: Headers, doors: Doors) -> str:
     host = hosts[0] if hosts else None
     if scope.get("path", "").endswith(HEALTH):
         return ""
-    if len(hosts) > 1 or not _host_is_known(scope, host, doors):
+    if len(hosts) > 1 or not _is_allowed_host(scope, host, doors):
         return WRONG_HOST
     changes = scope["type"] == "websocket" or scope["method"] not in SAFE_METHODS
     origin = headers.get("origin")
@@ -222,7 +224,7 @@ def add(headers: MutableHeaders, added: Mapping[str, str]) -> None:
         headers.setdefault(name, value)
 
 
-def _host_is_known(scope: Scope, host: str | None, doors: Doors) -> bool:
+def _is_allowed_host(scope: Scope, host: str | None, doors: Doors) -> bool:
     if doors.hosts():
         return doors.host_allowed(host)
     here = (scope.get("server") or ("",))[0]

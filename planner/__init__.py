@@ -132,4 +132,4 @@ def __getattr__(name: str) -> object:
             value = vars(import_module(f"planner.{home}")).get(name)
             if value is not None and not isinstance(value, ModuleType):
                 return value
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    raise AttributeError(name, name=name, obj=sys.modules[__name__])

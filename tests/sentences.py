@@ -20,10 +20,7 @@ from typing import BinaryIO, Final
 from tests.shipped import ROOT
 from tests.trees import nodes
 
-ROOMS: Final = ("planner", "pages", "api")
-RUNNERS: Final = ("runners",)
-BACKTEST: Final = ("backtest",)
-EVERY: Final = (*ROOMS, *RUNNERS, *BACKTEST)
+EVERY: Final = ("planner", "pages", "api", "runners", "backtest")
 KEYWORDS: Final = {"Text": (0,), "plural": (1, 2)}
 """Functions with templates, and which arguments those are; `make messages` has the same."""
 _WORD: Final = re.compile(r"[A-Za-z]{2,}")
@@ -70,9 +67,9 @@ def templates() -> tuple[Template, ...]:
 
 
 @lru_cache
-def f_strings(rooms: Sequence[str] = ROOMS) -> tuple[str, ...]:
-    """Return the sentences of rooms that are f-strings still, with their places."""
-    return tuple(t for path in sources(rooms) if path.name != "_text.py" for t in _f_strings(path))
+def f_strings() -> tuple[str, ...]:
+    """Return the sentences that are f-strings, with their places."""
+    return tuple(t for path in sources() if path.name != "_text.py" for t in _f_strings(path))
 
 
 def _templates(path: Path) -> Iterator[Template]:
@@ -149,8 +146,7 @@ def main() -> None:
     print(f"templates {len(templates())}")
     print(f"  of a plural {sum(t.function == 'plural' for t in templates())}")
     print(f"  pieces of a sentence {len(pieces)}")
-    print(f"f-strings {len(f_strings())}, of runners {len(f_strings(RUNNERS))}, "
-          f"of the back-test {len(f_strings(BACKTEST))}")  # fmt: skip
+    print(f"f-strings {len(f_strings())}")
     print(f"sentences without values {sum(1 for path in sources() for _ in literals(path))}")
 
 

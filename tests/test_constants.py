@@ -85,7 +85,7 @@ NO_JUDGEMENT: Final[dict[str, str]] = {
         answers.parameters:MOST_BATCHES_SHOWN answers.parameters:MOST_COUNTS
         scaling_out._answer:MOST_BATCHES scaling_out._answer:USUAL_BATCH
         splits._splits:USUAL_BATCH
-        time_to_target._families:MOST_FAMILIES
+        time_to_target._families:MOST_FAMILIES time_to_target._families:_MOST_NAMED
         answers.parameters:MOST_CORNERS answers.parameters:MOST_RUNS_SHOWN
         explore._formulas:LONGEST explore._formulas:MOST_BRACKETS explore._formulas:MOST_PARTS
         explore._formulas:LARGEST_EXPONENT explore._formulas:LARGEST explore._pivot:MOST_ROWS
@@ -97,7 +97,7 @@ NO_JUDGEMENT: Final[dict[str, str]] = {
         explore._side_by_side:MOST
         answers._scaling_tables:_HOURS_FROM
         answers.parameters:MOST_LISTED answers.parameters:LISTED answers.parameters:SHARE_DAYS
-        catalog._combine:MAX_TEXT
+        catalog._combine:MAX_TEXT transfer._library:MOST_WORKLOADS
         answers.comparison.question:MOST_OPTIONS
         compare._shortlist:BEGIN_WITH compare._shortlist:HOPELESS compare._shortlist:SERVER
         compare._shortlist:PURCHASES compare._shortlist:MAKERS
@@ -200,7 +200,8 @@ NO_JUDGEMENT: Final[dict[str, str]] = {
         mfu._questions:USUAL_INTENSITY
         capacity._months:COLUMNS capacity._months:SCENARIOS capacity._months:SEED
         capacity._months:ENDLESS_USD capacity._months:MOST_RUNS capacity._months:WARM_UPS
-        capacity._months:LEAST_WARM_UP_H capacity._months:MOST_WARM_UP_H capacity._queue:NONE
+        capacity._months:MOST_OF_BLOCK capacity._months:LEAST_WARM_UP_H
+        capacity._months:MOST_WARM_UP_H capacity._queue:NONE
         capacity._queue:_LATE capacity._queue:_RANK capacity._queue:_CHUNK capacity._queue:_FEW
         capacity._queue:_ROUNDING capacity._search:FEW_SCENARIOS capacity._search:FEW_RUNS
         capacity._search:ROUNDS_BESIDE capacity._answer:CLOSE

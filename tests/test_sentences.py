@@ -22,12 +22,6 @@ from tests.faults.outcomes import FULL
 from tests.shipped import ROOT
 from tests.trees import nodes
 
-F_STRINGS: Final = 1
-"""Sentences that are f-strings: an error of programmers. It only goes down."""
-RUNNERS_F_STRINGS: Final = 6
-"""Those of the runners: commands, two names, a row of numbers, and the guard."""
-BACKTEST_F_STRINGS: Final = 0
-"""Those of the back-test."""
 PIECES: Final = 0
 """Templates that are a part of a sentence. It only goes down."""
 SENTENCES: Final = frozenset(
@@ -97,13 +91,8 @@ def test_a_place_is_named_for_what_it_holds_and_not_for_its_turn() -> None:
     assert [t.place for t in sentences.templates() if any(map(turns.fullmatch, t.places))] == []
 
 
-def test_ever_fewer_sentences_are_f_strings() -> None:
-    assert len(sentences.f_strings()) <= F_STRINGS, "\n".join(sentences.f_strings())
-    for rooms, bound in (
-        (sentences.RUNNERS, RUNNERS_F_STRINGS), (sentences.BACKTEST, BACKTEST_F_STRINGS),
-    ):  # fmt: skip
-        found = sentences.f_strings(rooms)
-        assert len(found) <= bound, "\n".join(found)
+def test_no_sentence_is_an_f_string() -> None:
+    assert sentences.f_strings() == ()
 
 
 def test_ever_fewer_templates_are_pieces_of_a_sentence() -> None:

@@ -170,7 +170,7 @@ def _table(
 
 def _sizes(row: FigureRow | None) -> str:
     if row and not row.points:
-        return Text("none of {points} (0 %)", points=row.asked)
+        return Text("none of {points} (0 %)", points=row.hidden)
     return f"{row.curves}, {row.points} ({_percent(row.answered)} %)" if row else ""
 
 
@@ -213,13 +213,13 @@ SECONDS_INTRODUCTION: Final = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timing:
-    """Seconds that a method took to fit and predict `asked` points of a data set."""
+    """Seconds that a method took to fit and predict the points of a data set."""
 
     question: str
     task: str
     method: str
     data_set: str
-    asked: int
+    points: int
     seconds: float
 
 
@@ -229,7 +229,7 @@ def per_thousand(timings: Sequence[Timing]) -> float:
     Raises:
         ValueError: the timings have no answers.
     """
-    points = sum(t.asked for t in timings)
+    points = sum(t.points for t in timings)
     if not points:
         raise ValueError("The timings have no answers. Give timings with answers.")
     return PER * sum(t.seconds for t in timings) / points
@@ -271,5 +271,5 @@ def seconds_page(timings: Sequence[Timing], origin: Origin) -> str:
 
 
 def _line(question: str, method: str, timings: Sequence[Timing]) -> str:
-    points, seconds = sum(t.asked for t in timings), sum(t.seconds for t in timings)
+    points, seconds = sum(t.points for t in timings), sum(t.seconds for t in timings)
     return f"| {question} | {method} | {points:,} | {seconds:.2g} | {per_thousand(timings):.2g} |"

@@ -148,7 +148,7 @@ def _type(name: str, values: Sequence[object]) -> pa.DataType:
     return pa.int64() if all(isinstance(v, int) for v in values) else pa.float64()
 
 
-COUNTS: Final = frozenset({"curves", "asked", "points"})
+COUNTS: Final = frozenset({"curves", "hidden", "points"})
 """Columns of the accuracy table with whole numbers."""
 MOST_TABLE_BYTES: Final = 20_000_000
 """Size limit of the file [bytes]."""
@@ -224,8 +224,8 @@ class Stopwatch:
     def timings(self) -> list[Timing]:
         """Timings in the order of first use."""
         return [
-            Timing(question=place[0], task=place[1], data_set=place[2], method=method, asked=points,
-                   seconds=seconds)
+            Timing(question=place[0], task=place[1], data_set=place[2], method=method,
+                   points=points, seconds=seconds)
             for (place, method), (points, seconds) in self._seconds.items()
             if points
         ]  # fmt: skip

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from backtest.published.described import known_jobs, whole_jobs
+from backtest.published.described import published_jobs, whole_jobs
 from backtest.published.images import image_constants
 from backtest.published.mfu import (
     LEAST_ROWS,
@@ -112,7 +112,7 @@ def write_page(folder: Path, origin: str, into: Path) -> int:
     rows, skipped = read_rows(folder)
     catalog = read_catalog(CATALOG).catalog
     tasks = tasks_of(rows, catalog)
-    jobs = known_jobs(whole_jobs(rows, catalog))
+    jobs = published_jobs(whole_jobs(rows, catalog))
     print_skipped([*other_tables(folder), *skipped, *_strange(rows, catalog)], tasks.failed)
     if not any(tasks.answers.values()):
         return refuse(Text("{origin} has no usable row. Nothing was written.", origin=origin))

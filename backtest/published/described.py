@@ -36,12 +36,12 @@ from planner.job import (
     Goal,
     Hardware,
     Job,
-    Known,
+    TimeSources,
     job_described,
     machines_for,
     timed,
 )
-from planner.networks import network_known
+from planner.networks import network_or_none
 from planner.published import (
     Configuration,
     NamedWorkload,
@@ -105,7 +105,7 @@ class RowPair:
 class Score:
     """Figures of one task in per cent; None if nothing was answered."""
 
-    asked: int
+    questions: int
     answered: int
     median: float | None = None
     mean: float | None = None
@@ -117,7 +117,7 @@ class Score:
 class PairScore:
     """Number of pairs, and how many were answered, decided, and decided correctly."""
 
-    asked: int
+    questions: int
     answered: int
     decided: int
     right: int
@@ -140,10 +140,10 @@ def scored(answers: Sequence[DescribedAnswer]) -> Score:
     """Return the figures of a task; every question counts the same."""
     answered = [answer for answer in answers if answer.answered]
     if not answered:
-        return Score(asked=len(answers), answered=0)
+        return Score(questions=len(answers), answered=0)
     errors = np.array([answer.error for answer in answered])
     return Score(
-        asked=len(answers),
+        questions=len(answers),
         answered=len(answered),
         median=_per_cent(float(np.median(errors))),
         mean=_per_cent(float(errors.mean())),
@@ -155,7 +155,7 @@ def scored(answers: Sequence[DescribedAnswer]) -> Score:
 def pairs_scored(pairs: Sequence[RowPair]) -> PairScore:
     """Return how many pairs were decided, and how many correctly."""
     return PairScore(
-        asked=len(pairs),
+        questions=len(pairs),
         answered=sum(pair.answered for pair in pairs),
         decided=sum(pair.decided for pair in pairs),
         right=sum(pair.right for pair in pairs),
@@ -206,7 +206,7 @@ def _described(run: Configuration) -> DescribedAnswer:
 
 def _rate(job: Job, run: Configuration) -> Estimate | Refusal:
     """Return samples/s of the whole hardware as estimated by Compare, or its refusal."""
-    times = timed(job, ONE_EPOCH, _candidate(run), Known())
+    times = timed(job, ONE_EPOCH, _candidate(run), TimeSources())
     if isinstance(times.total, Refusal):
         return times.total
     return times.rate or Refusal(reason="No speed is estimated.", measure_next="")
@@ -307,7 +307,7 @@ def _pair(first: Configuration, second: Configuration) -> RowPair:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KnownJob:
+class PublishedJob:
     """A published whole job and our estimate, both in device-hours.
 
     `low` and `high` bound the 90 % interval; without an estimate `value` is None and `why` is the
@@ -417,17 +417,17 @@ def device_hours(jobs: Sequence[WholeJob]) -> list[DescribedAnswer]:
     return [answer_of((job.source, job.name), job.device_hours, _estimate(job)) for job in jobs]
 
 
-def known_jobs(jobs: Sequence[WholeJob]) -> list[KnownJob]:
+def published_jobs(jobs: Sequence[WholeJob]) -> list[PublishedJob]:
     """Return each job with our estimate, language models first, by device-hours."""
     ordered = sorted(jobs, key=lambda job: (not job.language, -job.device_hours))
     return [_with_estimate(job, _estimate(job)) for job in ordered]
 
 
-def _with_estimate(job: WholeJob, answer: Estimate | Refusal) -> KnownJob:
+def _with_estimate(job: WholeJob, answer: Estimate | Refusal) -> PublishedJob:
     value, low, high = None, None, None
     if isinstance(answer, Estimate):
         value, low, high = answer.ends
-    return KnownJob(
+    return PublishedJob(
         name=job.name,
         place=job.place,
         accelerator=job.accelerator.name,
@@ -473,7 +473,7 @@ def _job(row: PublishedRow, accelerator: Accelerator | None) -> WholeJob | None:
 
 def _listed(name: str) -> NamedWorkload | None:
     """Return an image network of the table of named networks; None without counted operations."""
-    network = network_known(name)
+    network = network_or_none(name)
     if network is None or network.multiply_adds is None:
         return None
     return NamedWorkload(
@@ -563,7 +563,7 @@ def _estimate(job: WholeJob) -> Estimate | Refusal:
         nodes=machines_for(job.accelerator, job.devices),
     )
     candidate = Candidate(id="job", way="own", hardware=hardware)
-    total = timed(question, ONE_EPOCH, candidate, Known()).total
+    total = timed(question, ONE_EPOCH, candidate, TimeSources()).total
     if isinstance(total, Refusal):
         return total
     value = float(total.value) * job.devices / HOUR_S

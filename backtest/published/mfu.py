@@ -30,10 +30,10 @@ import numpy as np
 
 from backtest.published.described import (
     DescribedAnswer,
-    KnownJob,
+    PublishedJob,
     RowPair,
-    known_jobs,
     pairs_scored,
+    published_jobs,
     scored,
     whole_jobs,
 )
@@ -529,7 +529,7 @@ def _line(family: str, name: str, predictions: Sequence[Hidden]) -> str:
     score = scored([prediction.answer for prediction in predictions])
     figures = (score.median, score.mean, score.held, score.width)
     cells = " | ".join("" if x is None else f"{x:.3g} %" for x in figures)
-    return f"| {family} | {score.asked} | {name} | {cells} |"
+    return f"| {family} | {score.questions} | {name} | {cells} |"
 
 
 def _between(study: Study) -> list[str]:
@@ -542,7 +542,7 @@ def _between(study: Study) -> list[str]:
     for domain, fit in study.fits.items():
         pairs = pairs_scored(ranked_pairs(study.hidden["source"][domain], fit))
         sds = " | ".join(f"{sd:.2f}" for sd in fit.between)
-        lines.append(f"| {domain} | {sds} | {pairs.asked} | {pairs.decided} | {pairs.right} |")
+        lines.append(f"| {domain} | {sds} | {pairs.questions} | {pairs.decided} | {pairs.right} |")
     return lines
 
 
@@ -818,10 +818,10 @@ def _image_power(points: Sequence[MfuPoint]) -> float:
 def _image_jobs(rows: Sequence[PublishedRow], catalog: Catalog) -> list[MfuPoint]:
     """Return ln(estimate/published) of whole image jobs, and the sd without `IMAGE_JOB_SD`."""
     jobs = [job for job in whole_jobs(rows, catalog) if not job.language]
-    return [point for job in known_jobs(jobs) if (point := _image_job(job)) is not None]
+    return [point for job in published_jobs(jobs) if (point := _image_job(job)) is not None]
 
 
-def _image_job(job: KnownJob) -> MfuPoint | None:
+def _image_job(job: PublishedJob) -> MfuPoint | None:
     if job.value is None or job.low is None or job.high is None:
         return None
     variance = (math.log(job.high / job.low) / (2.0 * FAR)) ** 2 - shipped_value(IMAGE_JOBS) ** 2

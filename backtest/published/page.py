@@ -19,8 +19,8 @@ from typing import Any, Final
 from backtest.published import described
 from backtest.published.described import (
     DescribedAnswer,
-    KnownJob,
     PairScore,
+    PublishedJob,
     RowPair,
     Score,
     device_hours,
@@ -83,7 +83,17 @@ class TaskAnswers:
 
     def as_json(self) -> dict[str, dict[str, float | int | None]]:
         """Return the figures as plain values: counts, and per cent for the others."""
-        return {task: asdict(score) for task, score in self.scores().items()}
+        return figures_of(self.scores())
+
+
+def figures_of(
+    scores: Mapping[str, Score | PairScore],
+) -> dict[str, dict[str, float | int | None]]:
+    """Return the figures by task as in files; `asked` is the number of questions there."""
+    return {
+        task: {"asked" if name == "questions" else name: v for name, v in asdict(score).items()}
+        for task, score in scores.items()
+    }
 
 
 def tasks_of(
@@ -190,7 +200,7 @@ TITLES: Final[Mapping[str, str]] = {
 """Tasks in words, in the order of the page."""
 
 
-def figures_text(tasks: TaskAnswers, jobs: Sequence[KnownJob]) -> str:
+def figures_text(tasks: TaskAnswers, jobs: Sequence[PublishedJob]) -> str:
     """Return the file of figures: scores and largest errors by task, and the whole jobs."""
     whole: dict[str, Any] = {
         "tasks": tasks.as_json(),
@@ -212,10 +222,10 @@ def notes(tasks: TaskAnswers) -> list[str]:
             why = "; ".join(f"{reason} ({count:,})" for reason, count in reasons)
             lines.append(
                 Text(
-                    "Not answered of {task}: {refused:,} of {asked:,}. Reasons: {reasons}.",
+                    "Not answered of {task}: {refused:,} of {questions:,}. Reasons: {reasons}.",
                     task=title,
                     refused=len(refused),
-                    asked=questions,
+                    questions=questions,
                     reasons=why,
                 )
             )
@@ -254,7 +264,7 @@ def _short(why: str) -> str:
     return re.sub(r"\d[\d,.]*", "N", reason[:1].lower() + reason[1:]) or "no reason given"
 
 
-def page(tasks: TaskAnswers, jobs: Sequence[KnownJob], origin: str) -> str:
+def page(tasks: TaskAnswers, jobs: Sequence[PublishedJob], origin: str) -> str:
     """Return the page: every task, left-out fits, targets, whole jobs, largest errors."""
     scores = tasks.scores()
     return "\n".join(
@@ -310,10 +320,14 @@ def published_lines(figures: Mapping[str, Any]) -> list[str]:
     ]
 
 
+def _rest(of: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in of.items() if name != "asked"}
+
+
 def scores_in(figures: Mapping[str, Any]) -> dict[str, Score | PairScore]:
     """Return the scores in the file of `figures_text`, read back."""
     return {
-        task: PairScore(**of) if "decided" in of else Score(**of)
+        task: (PairScore if "decided" in of else Score)(questions=of["asked"], **_rest(of))
         for task, of in figures["tasks"].items()
     }
 
@@ -330,11 +344,11 @@ def summary_sentence(scores: Mapping[str, Score | PairScore]) -> str:
     if not errors or not isinstance(pairs, PairScore) or not pairs.decided:
         return ""
     return Text(
-        "Median error on published runs of hidden sources: {errors}. Of {asked:,} pairs of "
+        "Median error on published runs of hidden sources: {errors}. Of {pairs:,} pairs of "
         "accelerators {decided:.3g} % were decided, {right:.3g} % of them correctly.",
         errors=", ".join(errors),
-        asked=pairs.asked,
-        decided=100.0 * pairs.decided / pairs.asked,
+        pairs=pairs.questions,
+        decided=100.0 * pairs.decided / pairs.questions,
         right=100.0 * pairs.right / pairs.decided,
     )
 
@@ -363,17 +377,17 @@ def _tasks_table(scores: Mapping[str, Score | PairScore]) -> list[str]:
     ]
     for task, title in TITLES.items():
         score = scores.get(task)
-        if isinstance(score, Score) and score.asked:
+        if isinstance(score, Score) and score.questions:
             cells = _figures(score)
-            lines.append(f"| {title} | {score.asked:,} | {score.answered:,} | {cells} |")
+            lines.append(f"| {title} | {score.questions:,} | {score.answered:,} | {cells} |")
     pairs = scores.get("pairs")
-    if isinstance(pairs, PairScore) and pairs.asked:
+    if isinstance(pairs, PairScore) and pairs.questions:
         lines += [
             "",
             Text(
-                "Of {asked:,} pairs of accelerators {decided:,} were decided, {right:,} of "
+                "Of {pairs:,} pairs of accelerators {decided:,} were decided, {right:,} of "
                 "them correctly.",
-                asked=pairs.asked,
+                pairs=pairs.questions,
                 decided=pairs.decided,
                 right=pairs.right,
             ),
@@ -426,12 +440,12 @@ def _unseen_section(scores: Mapping[str, Score | PairScore], heading: str) -> li
             "| workloads | rows | median error | mean error | coverage | width |",
             "|---" * 6 + "|",
             *(
-                f"| {title_of(task)} | {score.asked:,} | {_figures(score)} |"
+                f"| {title_of(task)} | {score.questions:,} | {_figures(score)} |"
                 for task, score in unseen.items()
             ),
             "",
         ]
-    figures = results({task: asdict(score) for task, score in scores.items()})
+    figures = results(figures_of(scores))
     if figures:
         lines += [
             f"{heading} Targets",
@@ -455,7 +469,7 @@ def _figures(score: Score) -> str:
     return " | ".join("" if n is None else f"{n:.3g} %" for n in numbers)
 
 
-def _jobs_table(jobs: Sequence[KnownJob]) -> list[str]:
+def _jobs_table(jobs: Sequence[PublishedJob]) -> list[str]:
     lines = [
         "| job | accelerators | published device-hours | our estimate (90 %) | inside | source |",
         "|---|---|---|---|---|---|",

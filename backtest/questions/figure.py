@@ -28,7 +28,7 @@ UNREFUSED: Final = "ours, were nothing refused"
 class FigureRow:
     """Errors of one method on one task and data set.
 
-    `asked` counts all hidden points. `curves` and `points` count the scored ones: the points that
+    `hidden` counts all hidden points. `curves` and `points` count the scored ones: the points that
     the product answers, the same for every method; `answered` is their share [0..1]. Errors are
     |predicted/measured - 1| over these points, where every curve (sweep, workload or run) counts
     the same: `median_error`, `mean_error` and `p90_error`. `coverage` is the share of points inside
@@ -41,7 +41,7 @@ class FigureRow:
     method: str
     data_set: str
     curves: int
-    asked: int
+    hidden: int
     points: int
     answered: float
     median_error: float
@@ -99,7 +99,7 @@ def scored(
     rows = [_row(name, method, t, hidden, hidden.answered) for method, t in predictions.items()]
     rows.append(_row(name, REFUSED, ours, hidden, ~hidden.answered))
     rows.append(_row(name, UNREFUSED, ours, hidden, everywhere))
-    return [r for i, r in enumerate(rows) if r.points or (i == 0 and r.asked)]
+    return [r for i, r in enumerate(rows) if r.points or (i == 0 and r.hidden)]
 
 
 def _row(
@@ -126,7 +126,7 @@ def _row(
         method=method,
         data_set=name[2],
         curves=int(np.unique(hidden.curve[where]).size),
-        asked=hidden.truth.size,
+        hidden=hidden.truth.size,
         points=int(where.sum()),
         answered=answered,
         median_error=_quantile(error, weight, 0.5),
@@ -148,7 +148,7 @@ def mean_row(rows: Sequence[FigureRow], name: str = MEAN) -> FigureRow:
         method=first.method,
         data_set=name,
         curves=sum(r.curves for r in rows),
-        asked=sum(r.asked for r in rows),
+        hidden=sum(r.hidden for r in rows),
         points=sum(r.points for r in rows),
         **means,
     )
@@ -204,7 +204,7 @@ Place = tuple[str, str, str]
 
 
 class Watch(Protocol):
-    """Context manager around a method that fits and predicts `asked` points."""
+    """Context manager around a method that fits and predicts some points."""
 
     def __call__(self, place: Place, method: str, points: int) -> AbstractContextManager[None]:
         """Return the context for the fit and the predictions."""

@@ -107,7 +107,7 @@ def _regret_row(name: tuple[str, str, str], truth: Floats, chosen: int) -> Figur
         method=name[1],
         data_set=name[2],
         curves=1,
-        asked=truth.size,
+        hidden=truth.size,
         points=truth.size,
         answered=1.0,
         median_error=regret,

@@ -343,25 +343,25 @@ def _limited(even: DeviceSeries, placements: Mapping[str, Placement]) -> Iterato
     """Yield the counts that are advised at each batch, as the page would advise them."""
     for batch, here, others, _ in _hidden_batches(even, placements):
         totals_s = {n: _ran_s(p.run, placements[p.run.run_id].startup_s) for n, p in here.items()}
-        known_s = {n: total for n, total in totals_s.items() if total is not None}
+        finished_s = {n: total for n, total in totals_s.items() if total is not None}
         point = next(iter(here.values()))
         steps, epochs = _steps_per_epoch(point.run), point.run.epochs_measured
-        if known_s.keys() != here.keys() or not steps or not epochs:
+        if finished_s.keys() != here.keys() or not steps or not epochs:
             continue
         question = SeriesQuestion(
             batches=(float(batch),), hold="global", epochs=epochs,
             samples_per_epoch=float(steps * batch), price_usd_per_hour=PRICE_USD_PER_H,
         )  # fmt: skip
-        usd = {n: n * total / 3600.0 * PRICE_USD_PER_H for n, total in known_s.items()}
+        usd = {n: n * total / 3600.0 * PRICE_USD_PER_H for n, total in finished_s.items()}
         case = f"{even.launch}, {_strategy(even)}, batch {batch}"
         for limit in LIMITS:
-            latest_s, most_usd = limit * min(known_s.values()), limit * min(usd.values())
+            latest_s, most_usd = limit * min(finished_s.values()), limit * min(usd.values())
             answer = answer_of(others, replace(question, deadline_s=latest_s, budget_usd=most_usd))
-            timely = [n for n in known_s if known_s[n] <= latest_s]
+            timely = [n for n in finished_s if finished_s[n] <= latest_s]
             paid = [n for n in usd if usd[n] <= most_usd]
             advice: tuple[tuple[Kind, CountAnswer | None, int, list[int]], ...] = (
                 ("deadline", answer.best_in_time, min(timely), timely),
-                ("budget", answer.best_in_budget, min(paid, key=lambda n: known_s[n]), paid),
+                ("budget", answer.best_in_budget, min(paid, key=lambda n: finished_s[n]), paid),
             )
             for kind, row, best, keeping in advice:
                 advised = None if row is None else row.devices

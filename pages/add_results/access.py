@@ -157,7 +157,7 @@ def _links(shared: Store) -> None:
         )
         days = ADD_RESULTS["days"]
         until = st.number_input(
-            "Days (0: no end)", *bounds(days), SHARE_DAYS, key=f"{_KEY}.days", width=160
+            days.title(), *bounds(days), SHARE_DAYS, key=f"{_KEY}.days", width=160
         )
         st.button(
             "Make a link", key=f"{_KEY}.make", icon=":material/add_link:", disabled=slug is None,

@@ -78,7 +78,9 @@ def draw(shared: Store, own: Path) -> None:
             st.button("Restore", key="add_results.restore", icon=":material/undo:",
                       on_click=lambda: _restore(own, chosen))  # fmt: skip
             return
-        st.text_input("Reason", key=_REASON, max_chars=ADD_RESULTS["reason"].longest)
+        st.text_input(
+            ADD_RESULTS["reason"].title(), key=_REASON, max_chars=ADD_RESULTS["reason"].longest
+        )
         st.button("Withdraw", key="add_results.withdraw", icon=":material/visibility_off:",
                   on_click=lambda: _withdraw(own, chosen))  # fmt: skip
 

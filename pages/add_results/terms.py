@@ -36,12 +36,11 @@ def draw(shared: Store, added: AddedFiles) -> TargetSet:
     )  # fmt: skip
     with st.grid(2, min_column_width=280):
         name = "" if chosen else st.text_input(
-            "Name of the set", key=key("name"), max_chars=ADD_RESULTS["name"].longest
+            ADD_RESULTS["name"].title(), key=key("name"), max_chars=ADD_RESULTS["name"].longest
         )  # fmt: skip
         licence, citation, address = (
-            st.text_input(label, key=key(name), max_chars=ADD_RESULTS[name].longest)
-            for name, label in (("licence", "Licence"), ("citation", "Citation"),
-                                ("url", "Address of the source"))
+            st.text_input(p.title(), key=key(p.name), max_chars=p.longest)
+            for p in map(ADD_RESULTS.__getitem__, ("licence", "citation", "url"))
         )  # fmt: skip
     about = {
         "title": plain(name),

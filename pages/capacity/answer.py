@@ -10,7 +10,7 @@ import streamlit as st
 from pages.capacity import fleet, state
 from pages.capacity import tables as page_tables
 from pages.capacity.state import PlanReply
-from pages.common import handout, narrow, tiles, widgets
+from pages.common import fields, handout, narrow, tiles, widgets
 from pages.common.link import Link
 from planner import figures
 from planner.answers.capacity_jobs import jobs_csv
@@ -99,25 +99,18 @@ def _spec(of: PlanReply, name: str, make: _Make) -> ChartSpec:
 
 def _both(
     link: Link, of: PlanReply, name: str, alt: str, *, make: _Make, rows: Callable[[], list[Record]]
-) -> bool:
-    """Draw a chart and its table as tabs; return whether the chart is open."""
-    return narrow.chart_and_table(
-        _spec(of, name, make), f"capacity.chart.{name}", alt, rows, link=link
-    )
+) -> None:
+    """Draw a chart and its table as tabs."""
+    narrow.chart_and_table(_spec(of, name, make), f"capacity.chart.{name}", alt, rows, link=link)
 
 
 def _money(link: Link, of: PlanReply) -> None:
     """Draw the lines of money, or what moves them."""
     with st.container(border=True):
-        with st.container(
-            horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"
-        ):
+        with widgets.spread():
             widgets.heading("Cost", width="content")
             view = link.held("chart")
-            st.segmented_control(
-                "Chart", list(_MONEY), default=view, key=link.key("chart"), required=True,
-                format_func=_MONEY.__getitem__, label_visibility="collapsed",
-            )  # fmt: skip
+            fields.segments(link, "chart", "Chart", _MONEY)
         _VIEWS[view](link, of)
 
 
@@ -125,7 +118,7 @@ def declare(link: Link) -> None:
     """Declare the view of the first chart, and the fields of one machine."""
     link.choice("chart", list(_MONEY), "plan")
     widgets.declare_tab(link)
-    widgets.declare_tables(link, ["costs", "use", "matters", "wait"])
+    widgets.declare_tables(link, ["costs", "machine", "use", "matters", "wait"])
     page_tables.declare(link)
     if link.held("chart") != "machine":
         fleet.declare(link, "years", "utilisation")
@@ -144,37 +137,39 @@ def _plan(link: Link, of: PlanReply) -> None:
         make=plan.costs,
         rows=lambda: plan.course_rows(lines, display),
     )
-    st.caption(
-        widgets.answer_text(
-            Text(
-                "{sentence} Lines: expected cost. Bands: 90 % interval. What is bought counts in "
-                "its month.",
-                sentence=lines.sentence,
-            )
-        )
-    )
+    _unmarked(plan.without_break_even(lines))
+
+
+def _unmarked(sentence: str) -> None:
+    """Draw the sentence of a chart that has no break-even to mark."""
+    if sentence:
+        st.markdown(widgets.answer_text(sentence))
 
 
 def _machine(link: Link, of: PlanReply) -> None:
     lines = of.answer.side_by_side
     with st.grid(4, min_column_width=150):
-        fleet.number(link, "years", "Years")
+        fleet.number(link, "years")
         used = None if lines is None or lines.utilisation is None else 100.0 * lines.utilisation
-        fleet.number(link, "utilisation", "Utilisation (%)", "" if used is None else plain(used, 2))
+        fleet.number(link, "utilisation", "" if used is None else plain(used, 2))
     if lines is None:
         st.caption("No machine here is bought. Add one under Machines.")
         return
-    _chart(of, "machine", lines.sentence, plan.side_by_side)
-    st.caption(
-        widgets.answer_text(Text("{title}. {sentence}", title=lines.title, sentence=lines.sentence))
-    )
-    page_tables.lines(lines, of.question.display, "capacity.lines",
-                      "Cost, resale value, energy and CO2 of one machine of each kind")  # fmt: skip
-    if lines.pairs:
-        narrow.table(
-            plan.pair_rows(lines), "capacity.pairs",
-            "Month from which each bought machine has cost less than each rented one like it",
+    tab = widgets.chart_or_table("capacity.machine", link=link)
+    with tab.place:
+        if tab.name == "chart":
+            _chart(of, "machine", lines.sentence, plan.side_by_side)
+            _unmarked(plan.without_break_even(lines))
+            return
+        page_tables.lines(
+            lines, of.question.display, "capacity.lines",
+            "Cost, resale value, energy and CO2 of one machine of each kind",
         )  # fmt: skip
+        if lines.pairs:
+            narrow.table(
+                plan.pair_rows(lines), "capacity.pairs",
+                "Month from which each bought machine has cost less than each rented one like it",
+            )  # fmt: skip
 
 
 def _use(link: Link, of: PlanReply) -> None:
@@ -191,7 +186,7 @@ def _use(link: Link, of: PlanReply) -> None:
         make=plan.by_use,
         rows=lambda: plan.use_rows(curves, display),
     )
-    st.caption(widgets.answer_text(curves.sentence))
+    _unmarked(plan.without_break_even(curves))
 
 
 def _matters(link: Link, of: PlanReply) -> None:
@@ -201,18 +196,14 @@ def _matters(link: Link, of: PlanReply) -> None:
     display = of.question.display
     bars = comparison_charts.influence_bars(of.answer.sensitivity, display)
     alt = "How far each input moves the cost of a month"
-    if _both(
+    _both(
         link,
         of,
         "matters",
         alt,
         make=plan.matters,
         rows=lambda: figures.bar_rows(bars, display.currency),
-    ):
-        st.caption(
-            "Each bar: one input from low (5 %, blue) to high (95 %, orange), the others in their "
-            "middle. Runs vary by 20 %."
-        )
+    )
 
 
 _VIEWS: Final[Mapping[Any, Callable[[Link, PlanReply], None]]] = {
@@ -246,10 +237,6 @@ def _waiting(link: Link, of: PlanReply) -> None:
             _chart(of, "waiting",
                    "Distribution of the waiting time of each job, with the longest wait",
                    lambda answer, _, theme: plan.waiting(answer, theme))  # fmt: skip
-            st.caption(
-                "Waiting times. Blue: median. Orange: longest wait after which a run of "
-                "median time still ends in time."
-            )
 
 
 def _next(answer: CapacityAnswer) -> None:

@@ -7,16 +7,15 @@ from typing import Final
 
 import streamlit as st
 
-from pages.common import money, widgets
+from pages.common import fields, money, widgets
 from pages.common.link import Link
 from planner.answers import parameters
 from planner.compare import ASSUMPTION_TEXTS
-from planner.core import Parameter, Text, sentence_case
-from planner.core.parameters import limits
+from planner.core import Parameter
 
 _BY_NAME: Final[Mapping[str, Parameter]] = {p.name: p for p in parameters.CAPACITY}
 _ASSUMED: Final = tuple(p.name for p in parameters.CAPACITY if p.name in ASSUMPTION_TEXTS)
-_OF_PLAN: Final = {"variation": "Scatter of equal runs (%)", "seed": "Seed of the simulation"}
+_OF_PLAN: Final = ("variation", "seed")
 
 
 def draw(link: Link) -> None:
@@ -29,33 +28,10 @@ def draw(link: Link) -> None:
     with box:
         money.draw(link)
         with st.grid(3, min_column_width=220):
-            for name in _ASSUMED:
-                text = ASSUMPTION_TEXTS[name]
-                unit = "" if text.unit == "1" else f" ({text.unit})"
-                usual = _BY_NAME[name].default
-                st.number_input(
-                    f"{text.words}{unit}",
-                    float(text.least),
-                    float(text.most),
-                    value=None,
-                    format="%g",
-                    placeholder="of the country" if usual is None else f"{usual:g}",
-                    key=link.key(name),
-                    help=Text("{words}.", words=sentence_case(text.why)),
-                )
-            for name, label in _OF_PLAN.items():
-                low, high = map(float, limits(_BY_NAME[name]))
-                step = 1.0 if name == "seed" else None
-                st.number_input(
-                    label,
-                    low,
-                    high,
-                    value=None,
-                    step=step,
-                    format="%g",
-                    key=link.key(name),
-                    placeholder=f"{_BY_NAME[name].default:g}",
-                    help=Text("{words}.", words=_BY_NAME[name].words),
+            for parameter in (_BY_NAME[name] for name in (*_ASSUMED, *_OF_PLAN)):
+                usual = parameter.default
+                fields.number(
+                    link, parameter, empty="of the country" if usual is None else f"{usual:g}"
                 )
         st.button(
             "Back to the defaults", key="capacity.defaults", icon=":material/undo:",
@@ -66,6 +42,6 @@ def draw(link: Link) -> None:
 def _declare(link: Link) -> None:
     """Declare all values; an empty field is the default."""
     for name in (*_ASSUMED, *_OF_PLAN):
-        link.decimal(_BY_NAME[name])
+        (link.whole if _BY_NAME[name].kind == "whole" else link.decimal)(_BY_NAME[name])
     money.declare(link)
     link.decimal(_BY_NAME["tax"])

@@ -9,14 +9,13 @@ import pyarrow as pa
 import streamlit as st
 
 from pages.capacity import state
-from pages.common import hardware, narrow, widgets
+from pages.common import fields, hardware, narrow, widgets
 from pages.common.link import Link
 from planner.answers import parameters
 from planner.answers.capacity_jobs import Line, line_of, line_text
 from planner.capacity import MOST_MACHINES, MOST_STOCKS
 from planner.catalog import Accelerator
-from planner.core import Parameter, Text, sentence_case, several
-from planner.core.parameters import limits
+from planner.core import Parameter, Text, several
 
 _BY_NAME: Final[Mapping[str, Parameter]] = {p.name: p for p in parameters.CAPACITY}
 WAYS: Final = {
@@ -39,21 +38,13 @@ _COLUMNS: Final = ("way", "accelerator", "each", "machines", "price", "from_mont
 def draw(link: Link) -> None:
     """Draw the card of the fleet, the horizon and its limits."""
     with st.container(border=True):
-        with st.container(
-            horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"
-        ):
+        with widgets.spread():
             widgets.heading("Fleet", width="content")
             find = link.flag("find", default=True)
-            st.segmented_control(
-                "Fleet", list(_FIND), default=find, key=link.key("find"), required=True,
-                format_func=lambda value: _FIND[bool(value)], label_visibility="collapsed",
-            )  # fmt: skip
+            fields.segments(link, "find", _BY_NAME["find"].title(), _FIND)
         with st.grid(4, min_column_width=150):
-            number(link, "months", "Months")
-            number(link, "probability", "On time (%)")
-            if find:
-                number(link, "purchases", "Purchases at most")
-                number(link, "rent_most", "Rented at once, per type")
+            for name in ("months", "probability", *(("purchases", "rent_most") if find else ())):
+                number(link, name)
         texts = [*(f"own:{t}" for t in link.texts("owned", MOST_STOCKS)),
                  *link.texts("fleet", MOST_STOCKS)]  # fmt: skip
         _editor(link, texts, find=find)
@@ -77,20 +68,12 @@ def _value(link: Link, name: str) -> float | int | None:
     return value
 
 
-def number(link: Link, name: str, label: str, empty: str = "") -> None:
-    """Draw the field of a number, with the words and limits of its parameter.
-
-    `empty` is what an empty field stands for.
-    """
-    parameter, value = _BY_NAME[name], _value(link, name)
-    low, high = limits(parameter)
-    words = Text("{words}.", words=sentence_case(parameter.words))
-    if parameter.kind == "whole":
-        st.number_input(label, int(low), int(high), int(value or 0), key=link.key(name), help=words)
-        return
-    placeholder = (empty or _EMPTY.get(name, "none")) if parameter.default is None else ""
-    st.number_input(label, float(low), float(high), value=value, format="%g",
-                    key=link.key(name), help=words, placeholder=placeholder)  # fmt: skip
+def number(link: Link, name: str, empty: str = "") -> None:
+    """Declare and draw the field of a number; `empty` is what an empty field stands for."""
+    _value(link, name)
+    optional = _BY_NAME[name].default is None
+    shown = (empty or _EMPTY.get(name, "none")) if optional else None
+    fields.number(link, _BY_NAME[name], empty=shown)
 
 
 # -- the table -----------------------------------------------------------------------------------

@@ -63,7 +63,10 @@ def waiting(answer: CapacityAnswer) -> None:
 def lines(of: CostLines, display: Display, key: str, alt: str) -> None:
     """Draw the ends of cost lines with resale value, energy and CO2."""
     narrow.table(tables.line_rows(of, display), key, alt, line_cards(of, display))
-    st.caption("Expected values. Net: spent with interest, less the resale value.")
+    st.caption(
+        "Expected values. What is bought counts in its month. Net: spent with interest, less the "
+        "resale value."
+    )
     if any(x.energy_kwh and x.co2_kg is None for x in of.lines):
         st.caption("CO2 needs the country of the electricity, under Assumed.")
 

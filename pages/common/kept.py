@@ -46,7 +46,7 @@ from planner.runs import Placement, Run, Trials, TrialSet, form_rows
 from planner.store import Store, folders_from_environment, queries
 from planner.store.disk.access import EVERYONE, OWNER, Access, Viewer
 from planner.store.kept import Kept
-from planner.store.queries import KnownWorkload
+from planner.store.queries import StoredWorkload
 from planner.throughput import (
     SystemCurve,
     curves_of,
@@ -137,7 +137,7 @@ def workload_labels(shared: Store, names: Mapping[str, str]) -> dict[str, str]:
     return shared.once(("workload labels", tuple(names)), query)
 
 
-def _label(name: str, about: KnownWorkload | None) -> str:
+def _label(name: str, about: StoredWorkload | None) -> str:
     if about is None:
         return name
     runs = several(about.runs, "run")

@@ -24,7 +24,7 @@ from planner.core import (
     Text,
     encoded,
     looked_up,
-    not_found,
+    no_match,
     number_text,
     parsed,
     text_of,
@@ -579,7 +579,7 @@ class Link:
         """Note that a text matches no option, or several."""
         if alike and isinstance(options, Mapping):
             self._unclear = True
-            self.problems.append(f"{name}: {as_text(not_found(name, text[:80], options))}")
+            self.problems.append(f"{name}: {as_text(no_match(name, text[:80], options))}")
             return
         self.problems.append(
             Text("{name}: “{text}” is no longer an option.", name=name, text=as_text(text[:80]))

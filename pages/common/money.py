@@ -6,12 +6,11 @@ from typing import Final
 
 import streamlit as st
 
-from pages.common import hardware
+from pages.common import fields, hardware
 from pages.common.link import Link
-from planner.answers.comparison import DISPLAY
+from planner.answers.comparison import COUNTRY, DISPLAY
 from planner.catalog import tariff_of
 from planner.core import Parameter, Text
-from planner.core.parameters import limits
 from planner.cost import SOURCE, reference_rates
 
 NAMES: Final = ("country", "currency", "rate", "rate_as_of", "tax")
@@ -53,27 +52,20 @@ def draw(
     currencies = sorted({*reference.per_usd, currency})
     rate = reference.per_usd.get(currency.strip().upper())
     with st.grid(3, min_column_width=220):
-        st.selectbox(
-            "Electricity price of", ["", *tariffs], link.place("country", ["", *tariffs]),
-            key=link.key("country"), format_func=lambda c: tariffs.get(c, "none: the price below"),
-        )  # fmt: skip
-        st.selectbox(
-            "Currency", currencies, currencies.index(currency), key=link.key("currency"),
-            accept_new_options=True, on_change=on_currency,
-        )  # fmt: skip
-        st.number_input(
-            "Exchange rate (per USD)", *limits(_BY_NAME["rate"]), value=None, format="%g",
-            placeholder="unknown" if rate is None else f"{rate:g}", key=link.key("rate"),
+        fields.choice(link, COUNTRY, {"": "none: the price below", **tariffs})
+        fields.choice(
+            link, _BY_NAME["currency"], currencies, accept_new_options=True, on_change=on_currency
+        )
+        fields.number(
+            link, _BY_NAME["rate"], empty="unknown" if rate is None else f"{rate:g}",
             on_change=on_rate,
             help=Text("Empty: the rate of the {source} of {as_of}", source=SOURCE,
                       as_of=reference.as_of),
         )  # fmt: skip
-        st.date_input("Rate date", value=None, min_value=date.min, max_value=date.max,
-                      key=link.key("rate_as_of"), on_change=on_rate)  # fmt: skip
-        st.number_input(
-            "Tax added (%)", *limits(_BY_NAME["tax"]), value=tax, format="%g",
-            placeholder="0" if tax is None else None, key=link.key("tax"), on_change=on_rate,
-        )  # fmt: skip
+        st.date_input(_BY_NAME["rate_as_of"].title(), value=None, min_value=date.min,
+                      max_value=date.max, key=link.key("rate_as_of"),
+                      on_change=on_rate)  # fmt: skip
+        fields.number(link, _BY_NAME["tax"], empty="0" if tax is None else None, on_change=on_rate)
     if currency.strip().upper() != "USD" and rate is not None and not link.held("rate"):
         st.caption(
             Text("1 USD = {rate:g} {currency} as of {as_of}, {source}. Enter another rate above.",

@@ -29,6 +29,8 @@ _MORE: Final = 5
 """Factor of the rows that each click on More rows shows."""
 _LONG: Final = 24
 """Letters of a cell up to which it stands beside others."""
+_NUMBER: Final = re.compile(r"[\d.,]+( %)?")
+"""A cell that says nothing without the name of its column."""
 _ADDRESS: Final = re.compile(r"https?://\S+")
 """A cell that is a web address and nothing else."""
 
@@ -59,6 +61,9 @@ STYLE: Final = Markup(
     "[data-tag] { height: auto !important; max-width: calc(100% - 2.25rem); } "
     "[data-tag] > span { white-space: normal; max-width: none; line-height: 1.25; "
     "overflow-wrap: anywhere; padding: 2px 0; } "
+    '[data-testid="stMultiSelect"] .react-aria-ComboBox, '
+    '[data-testid="stMultiSelect"] .react-aria-ComboBox > div:has([data-tag]) '
+    "{ height: auto; max-height: none; } "
     '[class*="st-key-one-line-"] { flex-wrap: nowrap !important; }'
     "</style>"
 )
@@ -182,9 +187,10 @@ def chart_and_table(
 
 
 def cards_of(rows: Sequence[Mapping[str, object]]) -> list[Card]:
-    """Return rows as cards: the first stated column is the title, long texts are below.
+    """Return rows as cards: the first stated column is the title, long texts have own lines.
 
-    Of two columns one called Value needs no name. A web address is a link with its column's name.
+    A number has its column's name in the title: "Devices: 2". Of two columns one called Value needs
+    no name. A web address is a link with its column's name.
     """
     names = list(dict.fromkeys(name for row in rows for name in row))
     return [_card(row, names) for row in rows]
@@ -192,16 +198,19 @@ def cards_of(rows: Sequence[Mapping[str, object]]) -> list[Card]:
 
 def _card(row: Mapping[str, object], names: Sequence[str]) -> Card:
     first, *stated = [n for n in names if row.get(n) not in (None, "")] or [*names, ""]
+    title = cell_text(row.get(first))
+    if _NUMBER.fullmatch(title):
+        title = f"{first}: {title}"
     every = [(cell_text(row.get(n)), n) for n in stated]
     sources = [(n, text) for text, n in every if _ADDRESS.fullmatch(text)]
     cells = [(text, n) for text, n in every if not _ADDRESS.fullmatch(text)]
     alone = len(names) == 2
     return Card(
-        title=cell_text(row.get(first)),
+        title=title,
         values=[
             (text, "" if n == "Value" else n) for text, n in cells if alone or len(text) <= _LONG
         ],
-        note=" · ".join(f"{n}: {text}" for text, n in cells if not alone and len(text) > _LONG),
+        facts=[(n, text) for text, n in cells if not alone and len(text) > _LONG],
         sources=sources,
     )
 

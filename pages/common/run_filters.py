@@ -3,34 +3,18 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, Literal
 
-import streamlit as st
-
-from pages.common import kept
+from pages.common import fields, kept
 from pages.common.link import Link
 from planner.answers import facet_names
+from planner.answers.parameters import FILTERS
 from planner.core import slug
 from planner.core.slugs import slugs
 from planner.store import Store
 from planner.suspects import ANY, NAMES, NONE, Flag
 
 SUSPECT: Final = "suspect"
-TITLES: Final = {
-    "task": "Task",
-    "workload": "Workload",
-    "family": "Family",
-    "accelerator_model_name": "Accelerator",
-    "system": "System",
-    "global_batch_size": "Batch size",
-    "pattern": "Input pattern",
-    "mode": "Mode",
-    "software": "Software",
-    "status": "Status",
-    "basis": "Basis",
-    "repository": "Published in",
-    "result_set": "Result set",
-    "folder": "Folder",
-    SUSPECT: "Suspect",
-}
+_BY_NAME: Final = {p.name: p for p in FILTERS}
+TITLES: Final = {name: p.title() for name, p in _BY_NAME.items()}
 """Parameters of the link that are filters, in the order of their fields."""
 
 
@@ -57,10 +41,10 @@ def field(
     width: int | Literal["stretch"] = "stretch",
 ) -> None:
     """Draw the field of a filter with the link texts `names`."""
-    st.multiselect(
-        TITLES[name],
-        list(names),
-        key=link.key(name),
+    fields.several(
+        link,
+        _BY_NAME[name],
+        names,
         placeholder="All runs" if name == SUSPECT else "Any",
         format_func=label,
         width=width,

@@ -6,34 +6,31 @@ from typing import Final
 
 import streamlit as st
 
-from pages.common import kept, widgets
+from pages.common import fields, kept, widgets
 from pages.common.kept import ROOT
 from pages.common.link import Link, Parameters, as_text, page_link
+from planner.answers.parameters import WITHOUT_SUSPECTS
 from planner.core import Text, paragraph, plural, sentence_case
 from planner.core.slugs import slugs
 from planner.runs import Run
 from planner.store import Store
 from planner.suspects import LEFT_OUT
 
-PARAMETER: Final = "without_suspects"
 MOST_SHOWN: Final = 3
 """Most runs whose evidence is shown; more are only counted."""
 STAY: Final = "Unsteady epochs alone make a mean less sure, not wrong, and stay in."
-SCATTER: Final = "Leave suspect runs out of the scatter"
 ELSEWHERE: Final = "Suspect runs elsewhere on these machines are left out of the scatter."
-"""Label and caption where the switch is on and no shown run can be left out."""
+"""Caption where the switch is on and no shown run can be left out."""
 _RESULTS: Final = ROOT / "pages" / "results" / "page.py"
 
 
 def left_out(link: Link, shared: Store) -> frozenset[str]:
     """Return ids of the runs to leave out; none by default. Call before `link.write`."""
-    on = link.flag(PARAMETER, default=False)
+    on = link.flag(WITHOUT_SUSPECTS.name, default=False)
     return kept.suspects(shared).left_out if on else frozenset()
 
 
-def draw(
-    link: Link, shared: Store, shown: Iterable[Run], label: str, *, scatter: bool = False
-) -> None:
+def draw(link: Link, shared: Store, shown: Iterable[Run], *, scatter: bool = False) -> None:
     """Draw the switch where a shown run can be left out, and the evidence.
 
     `scatter`: runs that are not shown count too, for the scatter of epochs on their machines. The
@@ -42,12 +39,12 @@ def draw(
     suspects = kept.suspects(shared)
     suspect = [run for run in {r.run_id: r for r in shown}.values() if run.run_id in suspects.flags]
     may = any(run.run_id in suspects.left_out for run in suspect)
-    elsewhere = scatter and not may and bool(st.session_state[link.key(PARAMETER)])
+    elsewhere = scatter and not may and bool(st.session_state[link.key(WITHOUT_SUSPECTS.name)])
     if not suspect and not elsewhere:
         return
     with st.container(horizontal=True, vertical_alignment="center"):
         if may or elsewhere:
-            st.toggle(label if may else SCATTER, key=link.key(PARAMETER))
+            fields.flag(link, WITHOUT_SUSPECTS)
         if suspect:
             _see_them(link, shared, suspect)
     if elsewhere:

@@ -52,6 +52,13 @@ def heading(text: str, width: Width = "stretch") -> None:
     st.header(text, anchor=False, width=width)
 
 
+def spread() -> DeltaGenerator:
+    """Return a row whose first part is at its left end and whose last part is at its right end."""
+    return st.container(
+        horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"
+    )
+
+
 def chart(spec: ChartSpec, key: str, alt: str) -> None:
     """Draw a chart in its own colours; screen readers get `alt` and its points as a table."""
     st.plotly_chart(UncheckedFigure(spec), theme=None, key=key, config=CONFIG, alt=alt)
@@ -269,9 +276,7 @@ def _opened(names: Mapping[str, str], tabs: Sequence[TabContainer]) -> Tab:
 
 def scale(title: str, key: str) -> None:
     """Draw the title of a chart and the switch between log and linear axes."""
-    with st.container(
-        horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"
-    ):
+    with spread():
         heading(title, width="content")
         st.segmented_control(
             "Scale",

@@ -7,7 +7,7 @@ from typing import Final
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from pages.common import kept
+from pages.common import fields, kept
 from pages.common.link import Link
 from planner.answers.comparison import BY_NAME
 from planner.core import text_of, value_of
@@ -68,12 +68,11 @@ class WorkloadOptions:
                 on_change=self._first_of_kind,
                 args=(changed,),
             )
-        box.selectbox(
-            "Workload",
-            options,
-            self.link.place("workload", options),
-            format_func=self.labels.__getitem__,
-            key=self.link.key("workload"),
+        fields.choice(
+            self.link,
+            BY_NAME["workload"],
+            {s: self.labels[s] for s in options},
+            box,
             on_change=changed,
             help="Type part of a name to find it." if len(self.labels) > FEW else None,
         )

@@ -13,7 +13,7 @@ from pages.common.link import Link, as_text
 from pages.compare import charts, described, saved, state, table, tiles
 from pages.compare.inputs import in_words, shown_otherwise
 from pages.compare.state import CompareReply
-from planner.answers.comparison import DESCRIBED, after
+from planner.answers.comparison import BY_NAME, DESCRIBED, after
 from planner.compare import (
     LIKELY_IN_TIME,
     basis_words,
@@ -119,7 +119,7 @@ def draw_currency(link: Link) -> None:
     used = Text("1 USD = {rate:g} {currency}.", rate=rate, currency=now) if rate else ""
     rates = Text("Rates of the {source} of {as_of}.", source=SOURCE, as_of=reference.as_of)
     st.segmented_control(
-        "Currency", list(dict.fromkeys([*_OFFERED, now])), key=_KEY, required=True,
+        BY_NAME["currency"].title(), list(dict.fromkeys([*_OFFERED, now])), key=_KEY, required=True,
         label_visibility="collapsed", width="content", on_change=lambda: _change(link),
         help=paragraph(rates, used if now != "USD" else "",
                        "Others: under “What is assumed”."),

@@ -4,7 +4,7 @@ from typing import Final
 
 import streamlit as st
 
-from pages.common import narrow, widgets
+from pages.common import fields, narrow, widgets
 from pages.common.link import Link, as_text
 from pages.compare import state
 from pages.compare.state import CompareReply
@@ -57,14 +57,9 @@ def rent_and_buy(link: Link, reply: CompareReply, comparison: Comparison) -> Non
     """Draw cost against runs a month, or against utilisation of the machine."""
     over = st.session_state[link.key("chart")]
     with st.container():
-        with st.container(
-            horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"
-        ):
+        with widgets.spread():
             widgets.heading("Cost against use", width="content")
-            st.segmented_control(
-                "Over", list(_USES), key=link.key("chart"), default=over, required=True,
-                format_func=_USES.__getitem__, label_visibility="collapsed",
-            )  # fmt: skip
+            fields.segments(link, "chart", "Over", _USES)
         rows = charts.compared(comparison)
         if not rows:
             st.caption(_NO_MARKS)
@@ -113,8 +108,6 @@ def what_matters(link: Link, reply: CompareReply, comparison: Comparison) -> Non
                 reply, "tornado", theme, lambda: charts.matters(influence, reply.display, theme)
             )
             widgets.chart(figure, "compare.tornado", alt)
-            if influence.compared:
-                st.caption("A bar that crosses the dashed line can reverse the ranking.")
 
 
 def _widest(influence: Influences) -> str:

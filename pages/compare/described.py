@@ -11,7 +11,7 @@ import numpy as np
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from pages.common import hardware, kept, widgets
+from pages.common import fields, hardware, kept, widgets
 from pages.common.link import Link, Parameters, as_text, page_link
 from planner.answers import mfu_shares
 from planner.answers.comparison import (
@@ -24,8 +24,7 @@ from planner.answers.comparison import (
 )
 from planner.catalog import Accelerator, accelerator_named
 from planner.compare.comparison import Comparison
-from planner.core import Refusal, Text, number_of, number_text, percent, sentence_case, several
-from planner.core.parameters import limits
+from planner.core import Refusal, Text, number_of, number_text, percent, several
 from planner.core.slugs import slugs
 from planner.job import efficiency_with_step, question_of, usual_batch
 from planner.mfu import benchmark_factor, generation_name, generation_of, quantiles
@@ -33,7 +32,7 @@ from planner.networks import FAMILIES, TRAININGS, Network, network_named, networ
 from planner.store import Store
 
 NAMES: Final = tuple(p.name for p in DESCRIPTION)
-_BY_MFU_NAME: Final = {p.name: p for p in DESCRIPTION}
+_BY_NAME: Final = {p.name: p for p in DESCRIPTION}
 _OPTIMIZERS: Final = ("", "SGD", "SGD momentum 0.9", "Adam", "AdamW", "AdamW 8-bit", "Adafactor",
                       "LAMB", "LARS", "Lion")  # fmt: skip
 _TRAININGS: Final = {"full": "All weights", "lora": "LoRA", "qlora": "QLoRA"}
@@ -55,7 +54,7 @@ AMOUNTS: Final = ("samples", "total_tokens", "params", "active_params", "tokens"
 _MFU_NAME: Final = "assumed_mfu"
 _BENCHMARK: Final = "benchmark"
 _OF_STEP: Final = ("step_s", "step_batch", "step_accelerator", "step_count")
-_SIZES: Final = {"layers": "Layers", "width": "Width of the attention"}
+_SIZES: Final = ("layers", "width")
 _EMPTY: Final[Mapping[str, object]] = MappingProxyType(
     {
         **dict.fromkeys(("network", *AMOUNTS), ""), "image_px": None, "family": "",
@@ -114,21 +113,21 @@ def declare(link: Link) -> bool:
     """
     link.translate("network", _id_of)
     link.choice("network", list(_network_names()), "")
-    link.words("name", str(_BY_MFU_NAME["name"].default))
+    link.words("name", str(_BY_NAME["name"].default))
     link.choice("family", ["", *FAMILIES], "")
     link.translate("precision", lambda name: FORMATS.get(name.lower(), name))
     link.choice("precision", ["", *TRAINED_IN], "")
     link.words("network_optimizer", "")
     for name in AMOUNTS:
-        link.amount(_BY_MFU_NAME[name])
+        link.amount(_BY_NAME[name])
     for name in _SIZES:
-        link.whole(_BY_MFU_NAME[name])
+        link.whole(_BY_NAME[name])
     for name in ("image_px", "batch", _MFU_NAME, "step_s", "step_batch"):
-        link.decimal(_BY_MFU_NAME[name])
+        link.decimal(_BY_NAME[name])
     link.choice("training", list(TRAININGS), "full")
     link.translate("step_accelerator", _card_id)
     link.choice("step_accelerator", list(_accelerator_names()), "")
-    link.number(_BY_MFU_NAME["step_count"], 1)
+    link.number(_BY_NAME["step_count"], 1)
     link.flag("recompute", default=False)
     link.flag(_BENCHMARK, default=False)
     return bool(link.held("total_tokens"))
@@ -143,24 +142,17 @@ def by_tokens(link: Link) -> bool:
 def draw_network(link: Link, column: DeltaGenerator) -> None:
     """Draw the choice of a named network."""
     names = _network_names()
-    column.selectbox(
-        "Network", list(names), link.place("network", list(names)),
-        format_func=names.__getitem__, key=link.key("network"),
-        on_change=lambda: _fill(link), help="Fills the other fields; each may be changed",
-    )  # fmt: skip
+    fields.choice(link, _BY_NAME["network"], names, column, on_change=lambda: _fill(link))
 
 
 def draw_tokens(link: Link, column: DeltaGenerator) -> None:
     """Draw the field for the tokens of the whole run."""
-    _amount(link, column, "total_tokens", "Total tokens", "100M")
+    _amount(link, column, "total_tokens", "100M")
 
 
 def draw_training(link: Link, column: DeltaGenerator) -> None:
     """Draw the choice of what is trained: all weights or adapters."""
-    column.selectbox(
-        "Trained", list(TRAININGS), link.place("training", list(TRAININGS)),
-        format_func=_TRAININGS.__getitem__, key=link.key("training"), help=_help("training"),
-    )  # fmt: skip
+    fields.choice(link, _BY_NAME["training"], _TRAININGS, column)
 
 
 def draw(link: Link) -> None:
@@ -168,19 +160,19 @@ def draw(link: Link) -> None:
     own, usual = _own_values(link), by_tokens(link)
     _kind(link)
     row = st.columns(5, vertical_alignment="bottom")
-    _amount(link, row[0], "samples", "Samples per epoch", "1M")
-    _amount(link, row[1], "params", "Parameters", own.get("params", "7B"))
-    _amount(link, row[2], "tokens", "Tokens a sample", own.get("tokens", "2048 in a sequence"))
-    _number(link, row[3], "image_px", "Image size (px)", own.get("image_px", "none"))
-    _amount(link, row[4], "flops", "FLOPs", _flops(link))
+    _amount(link, row[0], "samples", "1M")
+    _amount(link, row[1], "params", own.get("params", "7B"))
+    _amount(link, row[2], "tokens", own.get("tokens", "2048 in a sequence"))
+    _number(link, row[3], "image_px", own.get("image_px", "none"))
+    _amount(link, row[4], "flops", _flops(link))
     last = iter(st.columns([4, *([] if usual else [5, 5]), 6, 6, 6.5], vertical_alignment="bottom"))
-    _number(link, next(last), "batch", "Global batch", _usual_batch(link))
+    _number(link, next(last), "batch", _usual_batch(link))
     if not usual:
         draw_training(link, next(last))
         draw_tokens(link, next(last))
     _transformer(link, next(last), own)
     _timed_step(link, next(last))
-    next(last).toggle("Recompute", key=link.key("recompute"), help=_help("recompute"))
+    fields.flag(link, _BY_NAME["recompute"], next(last))
     if assumed := _assumed_amount(link):
         st.caption(as_text(assumed))
 
@@ -238,25 +230,13 @@ def _accelerator_names() -> Mapping[str, str]:
 def _kind(link: Link) -> None:
     """Draw the fields for name, family, number format and optimiser."""
     row = st.columns([3, 2, 2, 2], vertical_alignment="bottom")
-    row[0].text_input("Name", key=link.key("name"), max_chars=80)
-    row[1].selectbox(
-        "Family", ["", *FAMILIES], link.place("family", ["", *FAMILIES]),
-        format_func=_FAMILIES.__getitem__, key=link.key("family"), help=_help("family"),
-    )  # fmt: skip
-    formats = ["", *TRAINED_IN]
-    row[2].selectbox(
-        "Precision", formats, link.place("precision", formats),
-        format_func=lambda name: name or "usual", key=link.key("precision"),
-        help=_help("precision"),
-    )  # fmt: skip
-    optimizers, now = list(_OPTIMIZERS), str(link.held("network_optimizer") or "")
-    row[3].selectbox(
-        "Optimiser",
-        optimizers if now in optimizers else [*optimizers, now],
-        key=link.key("network_optimizer"),
-        format_func=lambda o: o or "not stated",
-        help="For the memory of its state; default: Adam's two moments",
-    )
+    fields.text(link, _BY_NAME["name"], row[0])
+    fields.choice(link, _BY_NAME["family"], _FAMILIES, row[1])
+    formats = {"": "usual", **{name: name for name in TRAINED_IN}}
+    fields.choice(link, _BY_NAME["precision"], formats, row[2])
+    optimizers = dict.fromkeys([*_OPTIMIZERS, str(link.held("network_optimizer") or "")])
+    fields.choice(link, _BY_NAME["network_optimizer"], list(optimizers), row[3],
+                  format_func=lambda o: o or "not stated")  # fmt: skip
 
 
 def _transformer(link: Link, column: DeltaGenerator, own: Mapping[str, str]) -> None:
@@ -268,13 +248,9 @@ def _transformer(link: Link, column: DeltaGenerator, own: Mapping[str, str]) -> 
         link.hold("active_params", *_SIZES)
         return
     active, estimated = own.get("active_params", "all"), "by parameters"
-    _amount(link, box, "active_params", "Active parameters", active)
-    for name, label in _SIZES.items():
-        low, high = map(int, limits(_BY_MFU_NAME[name]))
-        box.number_input(
-            label, low, high, value=None, format="%d", placeholder=own.get(name, estimated),
-            key=link.key(name), help=_help(name),
-        )  # fmt: skip
+    _amount(link, box, "active_params", active)
+    for name in _SIZES:
+        _number(link, box, name, own.get(name, estimated))
 
 
 def _timed_step(link: Link, column: DeltaGenerator) -> None:
@@ -283,16 +259,11 @@ def _timed_step(link: Link, column: DeltaGenerator) -> None:
     if not box.open:
         link.hold(*_OF_STEP)
         return
-    names = _accelerator_names()
-    least, most = map(int, limits(_BY_MFU_NAME["step_count"]))
     box.markdown("It narrows the estimates on accelerators of its maker.")
-    _number(link, box, "step_s", "Step time (s)", "not timed")
-    _number(link, box, "step_batch", "Batch size of the step", "global batch size")
-    box.selectbox(
-        "Accelerator", list(names), link.place("step_accelerator", list(names)),
-        format_func=names.__getitem__, key=link.key("step_accelerator"),
-    )  # fmt: skip
-    box.number_input("Accelerator count", least, most, key=link.key("step_count"))
+    _number(link, box, "step_s", "not timed")
+    _number(link, box, "step_batch", "global batch size")
+    fields.choice(link, _BY_NAME["step_accelerator"], _accelerator_names(), box)
+    fields.number(link, _BY_NAME["step_count"], box)
 
 
 def _card_id(text: str) -> str:
@@ -418,23 +389,13 @@ def _positive(number: float) -> float | None:
     return number if number > 0.0 else None
 
 
-def _amount(link: Link, column: DeltaGenerator, name: str, label: str, placeholder: str) -> None:
+def _amount(link: Link, column: DeltaGenerator, name: str, placeholder: str) -> None:
     """Draw a field for a large number: 7B, 100M, 1e9."""
-    column.text_input(
-        label, key=link.key(name), placeholder=placeholder, max_chars=30, help=_help(name)
-    )
+    fields.text(link, _BY_NAME[name], column, placeholder=placeholder)
 
 
-def _number(link: Link, column: DeltaGenerator, name: str, label: str, placeholder: str) -> None:
-    low, high = limits(_BY_MFU_NAME[name])
-    column.number_input(
-        label, low, high, value=None, format="%g", placeholder=placeholder,
-        key=link.key(name), help=_help(name),
-    )  # fmt: skip
-
-
-def _help(name: str) -> str:
-    return sentence_case(_BY_MFU_NAME[name].words)
+def _number(link: Link, column: DeltaGenerator, name: str, empty: str) -> None:
+    fields.number(link, _BY_NAME[name], column, empty=empty)
 
 
 _ENOUGH: Final = 3
@@ -447,27 +408,20 @@ def draw_efficiency(link: Link, shared: Store, comparison: Comparison) -> None:
     job = comparison.question.job
     if not job.described or job.train_flops_per_sample is None:
         return
-    low, high = limits(_BY_MFU_NAME[_MFU_NAME])
     box = widgets.popover("Assumed MFU", "speed", "compare.mfu_box")
     if not box.open:
         link.hold(_MFU_NAME)
         link.hold(_BENCHMARK)
         return
     with box:
-        st.number_input(
-            "Assumed MFU (%)", low, high, value=None, format="%g", placeholder="published runs",
-            key=link.key(_MFU_NAME), help=_help(_MFU_NAME),
-        )  # fmt: skip
+        fields.number(link, _BY_NAME[_MFU_NAME], empty="published runs")
         row = comparison.leader or comparison.rows[0]
         question = question_of(job, row.candidate.hardware, job.batch)
         faster = None if question is None else benchmark_factor(question)
         if faster is None:
             link.hold(_BENCHMARK)
         else:
-            st.toggle(
-                as_text(Text("Tuned like MLPerf (× {faster:.2g})", faster=faster)),
-                key=link.key(_BENCHMARK), help=_help(_BENCHMARK),
-            )  # fmt: skip
+            fields.flag(link, _BY_NAME[_BENCHMARK], unit=f"× {faster:.2g}")
         if question is None or efficiency_with_step(job, question) is None:
             st.markdown("No published runs of this kind. Enter the efficiency that you expect.")
             return

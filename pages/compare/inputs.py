@@ -6,16 +6,17 @@ The link holds the date with its zone, and hours are derived from it. So tomorro
 the same deadline.
 """
 
+import dataclasses
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from datetime import UTC, datetime, time
-from typing import Final, cast
+from typing import Final
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from pages.common import hardware, kept, money, widgets, workload_choice
+from pages.common import fields, hardware, kept, money, widgets, workload_choice
 from pages.common.link import Link, as_text
 from pages.compare import described, state
 from planner.answers.comparison import (
@@ -31,10 +32,10 @@ from planner.answers.comparison import (
     usual_epochs,
 )
 from planner.catalog import Tariff, tariff_of
-from planner.compare import ASSUMPTION_TEXTS, Assumptions
+from planner.compare import Assumptions
 from planner.convergence import target_text
-from planner.core import HOUR_S, Text, joined, looked_up, parsed, sentence_case
-from planner.core.parameters import bounds, limits
+from planner.core import HOUR_S, Text, joined, looked_up, parsed
+from planner.core.parameters import limits
 from planner.core.slugs import slugs
 from planner.cost import Display, shown
 from planner.epochs import SAMPLES_PER_EPOCH
@@ -142,11 +143,6 @@ _LIMITS: Final = (5, 5)
 """Widths of the limits and of the options beside them."""
 MORE: Final = "compare.more"
 """Session key of the switch that unfolds the other fields."""
-_BUDGET: Final = (
-    "Total to pay for the job. Rented: the bill. Bought: the full price and electricity. Already "
-    "owned: electricity only"
-)
-_COST_LIMIT: Final = "Cost of one run: a purchase counts with its share of a month"
 _SHOWN: Final = "compare-shown-in"
 """Session key of the currency and tax when the page was last drawn."""
 _GOALS: Final = {"epochs": "Epochs", "target": "Target"}
@@ -247,10 +243,7 @@ def _measured(
     widths = [*([3.5] if several else []), *([] if by_target else [2.2])]
     row = iter(_first_row(link, boxes, widths, job))
     if several:
-        next(row).selectbox(
-            "Input pattern", list(patterns), link.place("pattern", list(patterns)),
-            format_func=patterns.__getitem__, key=link.key("pattern"),
-        )  # fmt: skip
+        fields.choice(link, BY_NAME["pattern"], patterns, next(row))
     if of is not None:
         _goal(link, shared, of)
     elif stated:
@@ -302,14 +295,8 @@ def _is_target(link: Link) -> bool:
 
 def _train_for(link: Link, place: DeltaGenerator) -> None:
     """Draw the choice between epochs and target."""
-    place.segmented_control(
-        "Train for",
-        list(_GOALS),
-        key=link.key("goal"),
-        default=link.held("goal"),
-        required=True,
-        format_func=_GOALS.__getitem__,
-    )
+    goal = BY_NAME["goal"].title()
+    fields.segments(link, "goal", goal, _GOALS, place, label_visibility="visible")
 
 
 def _goal(link: Link, shared: Store, of: TrialSet) -> None:
@@ -326,21 +313,19 @@ def _goal(link: Link, shared: Store, of: TrialSet) -> None:
     link.choice("target", list(offered), f"{usual:.6g}")
     if len(offered) > 1:
         row[1].select_slider(
-            Text("Target: {metric}, from easy to strict", metric=trials.metric),
+            BY_NAME["target"].title(trials.metric),
             list(offered),
             link.held("target"),
             key=link.key("target"),
             format_func=texts.__getitem__,
+            help=BY_NAME["target"].hint,
         )
     optimizers = slugs([n for n in trials.optimizers if n])
     job, _ = state.facts(shared, {"workload": [workload], "pattern": [pattern]})
     used = job.job.optimizer if job else ""
     own = next((s for s, n in optimizers.items() if n == used), next(iter(optimizers)))
     link.choice("optimizer", optimizers, own)
-    row[2].selectbox(
-        "Optimiser", list(optimizers), link.place("optimizer", list(optimizers)),
-        format_func=optimizers.__getitem__, key=link.key("optimizer"),
-    )  # fmt: skip
+    fields.choice(link, BY_NAME["optimizer"], optimizers, row[2])
 
 
 def _epoch_size(link: Link, shared: Store, workload: str) -> None:
@@ -349,41 +334,25 @@ def _epoch_size(link: Link, shared: Store, workload: str) -> None:
     job_facts, _ = state.facts(shared, {"workload": [workload], "pattern": [pattern]})
     if entered is None and (job_facts is None or job_facts.job.samples_per_epoch is not None):
         return
-    st.number_input(
-        "Samples per epoch", *bounds(SAMPLES_PER_EPOCH), value=None, step=1000, format="%d",
-        placeholder="not stated", key=link.key("samples_per_epoch"),
-        help="Training samples of one epoch",
-    )  # fmt: skip
+    fields.number(link, SAMPLES_PER_EPOCH, empty="not stated", step=1000)
 
 
 def _epochs(link: Link, column: DeltaGenerator) -> None:
     link.number(BY_NAME["epochs"], usual_epochs(str(link.held("workload"))))
-    column.number_input(
-        "Epochs", *bounds(BY_NAME["epochs"]), link.held("epochs"), step=100, format="%d",
-        key=link.key("epochs"),
-    )  # fmt: skip
+    fields.number(link, BY_NAME["epochs"], column, step=100)
 
 
 def _limits(link: Link, begins: datetime, place: DeltaGenerator) -> None:
     row = place.columns([2.2, 2.4, 2], vertical_alignment="bottom")
     link.text("by", r".{1,40}")  # the answer reports an invalid date
     link.amount(BY_NAME["deadline"])
-    row[0].text_input(
-        "Deadline", placeholder=left(link, begins), key=link.key("deadline"), max_chars=30,
-        help="From the start of the work: 36 h, 3 days or 2 weeks",
-        on_change=lambda: _in_hours(link),
-    )  # fmt: skip
+    fields.text(link, BY_NAME["deadline"], row[0], placeholder=left(link, begins),
+                on_change=lambda: _in_hours(link))  # fmt: skip
     with row[1]:
-        _money(link, "budget", "Budget", _BUDGET)
+        _money(link, "budget")
     link.choice("order", list(_ORDERS), "cost")
-    row[2].segmented_control(
-        "Rank by",
-        list(_ORDERS),
-        key=link.key("order"),
-        default=link.held("order"),
-        required=True,
-        format_func=lambda o: _ORDERS[cast("Order", o)],
-    )
+    order = BY_NAME["order"].title()
+    fields.segments(link, "order", order, _ORDERS, row[2], label_visibility="visible")
 
 
 def _more(link: Link, places: InputPlaces, *, incomplete: bool, batch: bool) -> None:
@@ -409,18 +378,10 @@ def _more(link: Link, places: InputPlaces, *, incomplete: bool, batch: bool) -> 
             described.draw(link)
         row = iter(st.columns([2, 2, 2, 4][0 if batch else 1 :], vertical_alignment="bottom"))
         if batch:
-            next(row).number_input(
-                "Batch", *limits(BY_NAME["batch"]), value=None, step=1.0, format="%g",
-                placeholder="fastest", key=link.key("batch"),
-                help="A measured batch size; empty: the fastest on each system",
-            )  # fmt: skip
-        next(row).number_input(
-            "Runs a month", *limits(BY_NAME["runs_per_month"]), link.held("runs_per_month"),
-            step=1.0, format="%g", key=link.key("runs_per_month"),
-            help="Runs of this kind a month",
-        )  # fmt: skip
+            fields.number(link, BY_NAME["batch"], next(row), empty="fastest", step=1.0)
+        fields.number(link, BY_NAME["runs_per_month"], next(row), step=1.0)
         with next(row):
-            _money(link, "cost_limit", "Cost per run at most", _COST_LIMIT)
+            _money(link, "cost_limit")
 
 
 def draw_in_short(link: Link) -> None:
@@ -446,22 +407,13 @@ def _in_hours(link: Link) -> None:
         link.put("by", None)
 
 
-def _money(link: Link, name: str, title: str, words: str) -> None:
+def _money(link: Link, name: str) -> None:
     """Draw a money limit in the currency and tax shown; the link holds it as entered."""
     link.decimal(BY_NAME[name])
     display = shown_in(link)
     st.session_state[_SHOWN] = display
     tax = f"{100.0 * display.tax_share:g} % tax" if display.tax_share else "no tax"
-    st.number_input(
-        f"{title} ({display.currency}, {tax})",
-        *limits(BY_NAME[name]),
-        value=None,
-        step=10.0,
-        format="%g",
-        placeholder="none",
-        key=link.key(name),
-        help=Text("{words}.", words=words),
-    )
+    fields.number(link, BY_NAME[name], empty="none", unit=f"{display.currency}, {tax}", step=10.0)
 
 
 def shown_otherwise(link: Link) -> None:
@@ -509,7 +461,7 @@ _GROUPS: Final = {
 def declare(link: Link) -> None:
     """Declare the initial values of all fields, whether the box is open or not."""
     usual = Assumptions()
-    for field in fields(Assumptions):
+    for field in dataclasses.fields(Assumptions):
         default = getattr(usual, field.name)
         if default is None or field.name == TARIFF:  # empty: the country's or the default
             link.decimal(BY_NAME[field.name])
@@ -545,28 +497,14 @@ def draw_assumptions(link: Link) -> None:
 
 
 def _field(link: Link, name: str, tariff: Tariff | None) -> None:
-    assumption, default = ASSUMPTION_TEXTS[name], getattr(Assumptions(), name)
-    unit = "" if assumption.unit == "1" else f" ({assumption.unit})"
+    default = getattr(Assumptions(), name)
     of_country = {
         TARIFF: tariff.price_usd_per_kwh, "kg_co2_per_kwh": tariff.carbon_kg_per_kwh,
     }.get(name) if tariff else None  # fmt: skip
     empty = _usual(default) if of_country is None or tariff is None else (
         f"{of_country:.4g}, {tariff.country}"
     )  # fmt: skip
-    st.number_input(
-        f"{assumption.words}{unit}",
-        assumption.least,
-        assumption.most,
-        value=None,
-        format="%g",
-        placeholder=empty,
-        key=link.key(name),
-        help=Text(
-            "{words}. Default: {usual}.",
-            words=sentence_case(assumption.why),
-            usual=_usual(default),
-        ),
-    )
+    fields.number(link, BY_NAME[name], empty=empty)
 
 
 def _whose(link: Link, tariff: Tariff | None) -> None:

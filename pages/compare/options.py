@@ -6,12 +6,13 @@ from typing import Final, cast
 
 import streamlit as st
 
-from pages.common import hardware
+from pages.common import fields, hardware
 from pages.common.link import Link, as_text
 from pages.compare import picker
 from pages.compare import state as compare_state
 from pages.compare.inputs import shown_in
 from planner.answers.comparison import (
+    BY_NAME,
     MOST_OPTIONS,
     ChoiceFilter,
     Offered,
@@ -81,18 +82,15 @@ def _chips(
     key = link.key("options")
     chosen = list(st.session_state[key])
     every = Text("Choose from all {by_id:,} options", by_id=len(by_id))
-    shown: list[str] = st.multiselect(
-        "Options",
+    shown = fields.several(
+        link,
+        BY_NAME["options"],
         [*chosen, _ALL],
         format_func=lambda o: every if o == _ALL else by_id[o].label if o in by_id else o,
-        key=key,
         accept_new_options=True,
         placeholder="Type a card, a provider, rent or buy",
         on_change=lambda: _changed(link, by_id, choices),
-        help=Text(
-            "At most {most_options}. Type to search; a cross takes an option out.",
-            most_options=MOST_OPTIONS,
-        ),
+        max_selections=None,
         wrap=False,
     )
     return [o for o in shown if o in by_id]

@@ -64,7 +64,7 @@ def _use(link: Link, reply: CompareReply, pair: RentOrBuy) -> None:
     if held is None or abs(held - now) > 0.005 * max(now, 1.0):
         st.session_state[_USE] = min(float(f"{now:.2g}"), limits(UTILISATION)[1])
     st.number_input(
-        "Utilisation (%)", *limits(UTILISATION), step=5.0, format="%g", key=_USE, width=180,
+        UTILISATION.title(), *limits(UTILISATION), step=5.0, format="%g", key=_USE, width=180,
         help="Share of the time that the bought machine works. It sets the runs a month.",
         on_change=lambda: _used(link, pair.buy),
     )  # fmt: skip

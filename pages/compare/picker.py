@@ -117,9 +117,7 @@ def _dialog(choices: Sequence[OfferedOption], currency: str) -> None:
             key=_key("clear"),
         )
     _chips(chosen, labels)  # below the table, so that its rows stay in place
-    with st.container(
-        horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"
-    ):
+    with widgets.spread():
         full = st.session_state.pop(_FULL, False)
         st.caption(
             Text(

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import streamlit as st
 
-from pages.common import narrow, widgets
+from pages.common import fields, narrow, widgets
 from pages.common.link import Link, as_text
 from pages.compare import tiles
 from pages.compare.state import CompareReply, drawn
@@ -95,14 +95,9 @@ def draw(link: Link, reply: CompareReply, comparison: Comparison, begins: dateti
                 format_func=lambda i: ids.get(i, "the first in rank"),
                 width=280,
             )
-            st.segmented_control(
-                "Numbers for", list(per), key=link.key("view"), default=view, required=True,
-                format_func=per.__getitem__, width="content",
-            )  # fmt: skip
-            st.segmented_control(
-                "Times in", list(_CLOCK), key=link.key("show"), default=clock, required=True,
-                format_func=_CLOCK.__getitem__, width="content",
-            )  # fmt: skip
+            look: dict[str, Any] = {"width": "content", "label_visibility": "visible"}
+            fields.segments(link, "view", "Numbers for", per, **look)
+            fields.segments(link, "show", "Times in", _CLOCK, **look)
         seen = TableView(base=_baseline(comparison, baseline), per=view, clock=clock)
         shown_rows = drawn(
             reply,
@@ -152,15 +147,18 @@ def rows(
     factor = comparison.runs_in(view.per)
     names = comparison_charts.short_names([r.candidate for r in comparison.rows])
     return [
-        _shown(row, names[row.candidate.id], record, view, (factor, shown(factor, reply.display)))
+        _shown(
+            row, names[row.candidate.id], record, view,
+            (factor, shown(factor, reply.display), shown(1.0, reply.display)),
+        )
         for row, record in zip(comparison.rows, records, strict=True)
-    ]
+    ]  # fmt: skip
 
 
 def _shown(
-    row: Row, short: str, record: Record, view: TableView, factors: tuple[float, float]
+    row: Row, short: str, record: Record, view: TableView, factors: tuple[float, float, float]
 ) -> Shown:
-    """Return one row; `factors` multiply times and money."""
+    """Return one row; `factors` multiply times, money, and money that is not of the view's goal."""
     stale = "stale · " if row.candidate.stale else ""
     machines = Text("{machines} of them", machines=row.machines) if row.machines > 1 else ""
     why = " ".join(str(record[n]) for n in ("refused", "measure_next") if record[n])
@@ -174,11 +172,11 @@ def _shown(
         "time": at[0] if time else None,
         "time_range": at[1] or None,
         "finishes": _moment(record["finishes"]),
-        "cost": rounded_ends(*cost, DIGITS)[0] if cost else None,
+        "cost": _middle(row.cost, factors[1]),
         "cost_range": between(spent[1], spent[2]) if spent else None,
-        "to_pay": _number(record["to_pay"]),
-        "month": _number(record["cost_per_month"]),
-        "energy": _energy(row, factors[0]),
+        "to_pay": _middle(row.to_pay, factors[2]),
+        "month": _middle(row.cost_per_month, factors[2]),
+        "energy": _middle(row.energy_kwh, factors[0]),
         "cheaper": _ratio(row, view.base, "cost"),
         "faster": _ratio(row, view.base, "time"),
         "cheapest": _per_cent(row.cheapest),
@@ -210,8 +208,11 @@ def _moment(cell: Cell) -> str | None:
     return None if cell is None else str(cell)[:16].replace("T", " ")
 
 
-def _number(cell: Cell) -> float | None:
-    return _rounded(float(cell)) if isinstance(cell, int | float) else None
+def _middle(answer: Estimate | Refusal | None, factor: float) -> float | None:
+    """Return a value times a factor, rounded as its interval allows."""
+    if not isinstance(answer, Estimate):
+        return None
+    return rounded_ends(*answer.scaled(factor).ends, DIGITS)[0]
 
 
 def _rank(row: Row) -> str | None:
@@ -223,19 +224,10 @@ def _scaled(answer: Estimate | Refusal, factor: float) -> tuple[float, float, fl
     return None if isinstance(answer, Refusal) else answer.scaled(factor).ends
 
 
-def _energy(row: Row, factor: float) -> float | None:
-    return None if row.energy_kwh is None else _rounded(float(row.energy_kwh.value) * factor)
-
-
 def _ratio(row: Row, base: Row | None, order: Order) -> str | None:
     """Return cost or speed relative to the baseline, in words."""
     ratio = times_better(row, base, order) if base is not None else None
     return None if ratio is None else ahead_of(ratio, COST if order == "cost" else SPEED)
-
-
-def _rounded(value: float) -> float:
-    """Return a value with three digits: more would be noise of the draws."""
-    return float(f"{value:.3g}")
 
 
 def _table(

@@ -15,7 +15,7 @@ from planner.compare import (
 )
 from planner.compare.comparison import Comparison, Row
 from planner.core import plain, sentence_case
-from planner.cost import amount_text, shown
+from planner.cost import amount_texts, shown
 from planner.report import comparison_charts
 
 
@@ -57,12 +57,12 @@ def _tiles(reply: CompareReply, comparison: Comparison, row: Row) -> list[figure
     bound = None if limits.cost_limit_usd is None else limits.cost_limit_usd * factor
     made = [
         figures.time_tile("Time of a run", row.time, limit_s=limits.deadline_s),
-        figures.number_tile("Cost of a run", row.cost, money, factor=factor, write=amount_text,
+        figures.number_tile("Cost of a run", row.cost, money, factor=factor, write=amount_texts,
                             limit=bound if first or bound is not None else budget),
     ]  # fmt: skip
     if first and row.to_pay is not None:
         made.append(figures.number_tile("To pay first", row.to_pay, money, factor=factor,
-                                        write=amount_text, limit=budget))  # fmt: skip
+                                        write=amount_texts, limit=budget))  # fmt: skip
     if row.in_time is not None:
         made.append(figures.share_tile(sentence_case(limits_phrase(limits)), row.in_time))
     elif len(comparison.answered) > 1 and row.cheapest is not None and row.fastest is not None:

@@ -324,9 +324,7 @@ def _table(link: Link, answer: state.Reply, points: Points, drawn: Listed) -> No
         else Text("{runs} on the chart", runs=counted)
     )
     runs = answer.answer.runs
-    with st.container(
-        horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"
-    ):
+    with widgets.spread():
         widgets.heading(f"{head}", width="content")
         with st.container(horizontal=True, width="content", vertical_alignment="center"):
             _nearer(link, points)
@@ -354,9 +352,7 @@ def _table(link: Link, answer: state.Reply, points: Points, drawn: Listed) -> No
             column_config=config,
         )
         widgets.as_text_table(shown, alt, config)
-    with st.container(
-        horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"
-    ):
+    with widgets.spread():
         cut = Text("The first {most_listed:,} are listed.", most_listed=MOST_LISTED)
         tick = Text("Tick {least} to {most} runs to see them side by side.", least=LEAST, most=MOST)
         with narrow.wide("explore-tick"):

@@ -14,7 +14,7 @@ from pages.common import hardware, kept
 from pages.common.kept import ROOT
 from pages.common.link import Link, Parameters, page_link
 from planner.answers.parameters import MOST_RUNS_SHOWN
-from planner.catalog import Accelerator, accelerator_named
+from planner.catalog import sole_accelerator
 from planner.core import Text, paragraph, slug
 from planner.core.slugs import own_slug, slugs
 from planner.epochs import MOST_CHOSEN, MOST_LINES, SAMPLES_PER_EPOCH, offered
@@ -126,8 +126,7 @@ def _compare(rows: Sequence[Mapping[str, Any]], workload: str) -> Parameters:
     catalog = hardware.catalog().catalog
     options = []
     for name, _ in Counter(row["accelerator"] for row in rows).most_common(MOST_OPTIONS):
-        accelerator = accelerator_named(catalog, name)
-        if isinstance(accelerator, Accelerator):
+        if accelerator := sole_accelerator(catalog, name):
             offer = lowest_offer(catalog, accelerator)
             options += [f"rent-{slug(offer.id)}"] if offer is not None else []
     return {"workload": [workload], **({"options": options} if options else {})}

@@ -8,7 +8,7 @@ from typing import Final
 import pyarrow as pa
 import streamlit as st
 
-from pages.common import widgets
+from pages.common import fields, widgets
 from pages.common.link import Link, Parameters
 from pages.explore import state
 from planner.answers.parameters import EXPLORE, NONE_CHOSEN
@@ -16,7 +16,6 @@ from planner.core import Parameter, Text, query_of, sentence_case
 from planner.core.parameters import texts_of_link
 from planner.explore import (
     CATEGORIES,
-    FUNCTIONS,
     GROUPED,
     MARKS,
     NUMBERS,
@@ -43,11 +42,6 @@ CHART: Final = (
 _MARKS: Final = {"points": "Points", "lines": "Lines", "box": "Box", "strip": "Strip"}
 _NONE: Final = "None"
 _EMPTY: Final = "no runs"
-_FORMULA: Final = Text(
-    "Choose a column, or type a formula such as peak_memory_bytes / params. "
-    "Functions: {functions}.",
-    functions=", ".join(FUNCTIONS),
-)
 
 
 def declare(link: Link) -> None:
@@ -114,11 +108,11 @@ def draw(link: Link, shared: Store) -> None:
     unmark = lambda: _other_axes(link)  # noqa: E731
     with st.grid(3, min_column_width=132):
         if link.held("marks") in GROUPED:
-            field(link, "x", "Groups (x)", list(CATEGORIES), {}, changed=unmark)
+            field(link, "x", list(CATEGORIES), {}, changed=unmark)
         else:
-            field(link, "x", "x", numbers(counts), counts, changed=unmark)
-        field(link, "y", "y", numbers(counts), counts, changed=unmark)
-        field(link, "colour", "Colour", [NONE_CHOSEN, *CATEGORIES, *_others(counts)], counts)
+            field(link, "x", numbers(counts), counts, changed=unmark)
+        field(link, "y", numbers(counts), counts, changed=unmark)
+        field(link, "colour", [NONE_CHOSEN, *CATEGORIES, *_others(counts)], counts)
 
 
 def looks(link: Link, shared: Store) -> None:
@@ -126,11 +120,8 @@ def looks(link: Link, shared: Store) -> None:
 
     Each field costs the browser time at every click: a closed box draws none.
     """
-    st.segmented_control(
-        "Marks", list(MARKS), default=link.held("marks"), key=link.key("marks"),
-        required=True, format_func=_MARKS.__getitem__, label_visibility="collapsed",
-        on_change=_marks_changed, args=(link,),
-    )  # fmt: skip
+    fields.segments(link, "marks", BY_NAME["marks"].title(), {m: _MARKS[m] for m in MARKS},
+                    on_change=_marks_changed, args=(link,))  # fmt: skip
     used = sum(link.held(name) != NONE_CHOSEN for name in BOXED)
     label = Text("Symbol, size, panels ({used})", used=used) if used else "Symbol, size, panels"
     box = widgets.popover(label, "palette", "explore.looks")
@@ -139,10 +130,10 @@ def looks(link: Link, shared: Store) -> None:
         return
     counts = state.counts(shared)
     with box:
-        field(link, "symbol", "Symbol", [NONE_CHOSEN, *CATEGORIES], {},
+        field(link, "symbol", [NONE_CHOSEN, *CATEGORIES], {},
               changed=lambda: link.put("hidden_symbols", []))  # fmt: skip
-        field(link, "size", "Size", [NONE_CHOSEN, *numbers(counts)], counts)
-        field(link, "facet", "Panels", [NONE_CHOSEN, *CATEGORIES], {},
+        field(link, "size", [NONE_CHOSEN, *numbers(counts)], counts)
+        field(link, "facet", [NONE_CHOSEN, *CATEGORIES], {},
               changed=lambda: _other_axes(link))  # fmt: skip
 
 
@@ -157,10 +148,10 @@ def scales(link: Link) -> None:
         if grouped:
             link.hold("log_x")
         else:
-            st.toggle("Log x", key=link.key("log_x"))
-        st.toggle("Log y", key=link.key("log_y"))
+            fields.flag(link, BY_NAME["log_x"])
+        fields.flag(link, BY_NAME["log_y"])
         if law_of(ExploreQuestion(x=link.held("x"), y=link.held("y"))) and not grouped:
-            st.toggle("Fitted curve", key=link.key("fit"))
+            fields.flag(link, BY_NAME["fit"])
         else:
             link.hold("fit")
 
@@ -177,7 +168,6 @@ def _others(counts: Mapping[str, int]) -> list[str]:
 def field(
     link: Link,
     name: str,
-    label: str,
     options: Sequence[str],
     counts: Mapping[str, int],
     *,
@@ -185,15 +175,12 @@ def field(
 ) -> None:
     """Draw a field with columns; where formulas are allowed one can be typed."""
     held = str(link.held(name))
-    options = [*options, *([held] if held not in options else [])]
-    st.selectbox(
-        label,
-        options,
-        options.index(held),
-        key=link.key(name),
+    fields.choice(
+        link,
+        BY_NAME[name],
+        [*options, *([held] if held not in options else [])],
         format_func=lambda text: title(text, counts),
         accept_new_options=bool(counts),
-        help=_FORMULA if name == "y" else None,
         on_change=changed,
     )
 

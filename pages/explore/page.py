@@ -7,6 +7,7 @@ from typing import Final
 import streamlit as st
 
 from pages.common import handout, narrow, run_filters, widgets
+from pages.common.fields import segments
 from pages.common.kept import store
 from pages.common.link import Link, as_text
 from pages.common.run_filters import TITLES
@@ -51,16 +52,8 @@ def show() -> None:
     asks = view in (CHART, PIVOT, SIDE) and bool(len(state.runs_of(shared)))
     made = _made(link, shared, view) if asks else None
     st.title("Explore")
-    st.segmented_control(
-        "View",
-        list(VIEWS),
-        default=view,
-        key=link.key("view"),
-        required=True,
-        format_func=VIEWS.__getitem__,
-        label_visibility="collapsed",
-        on_change=lambda: _opened(link, shared),
-    )
+    label = fields.BY_NAME["view"].title()
+    segments(link, "view", label, VIEWS, on_change=lambda: _opened(link, shared))
     if view == "sql":
         sql.show(link, shared)
     elif view == "saved":

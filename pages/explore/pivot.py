@@ -9,6 +9,7 @@ import numpy as np
 import streamlit as st
 
 from pages.common import narrow, widgets
+from pages.common.fields import choice
 from pages.common.link import Link, as_text
 from pages.explore import fields, state
 from planner import figures
@@ -34,16 +35,10 @@ def draw_fields(link: Link, shared: Store) -> None:
     """Draw rows, columns, measure and statistic."""
     counts = state.counts(shared)
     with st.grid(4, min_column_width=180):
-        fields.field(link, "rows", "Rows", list(CATEGORIES), {})
-        fields.field(link, "columns", "Columns", [NONE_CHOSEN, *CATEGORIES], {})
-        fields.field(link, "measure", "Measure", fields.numbers(counts), counts)
-        st.selectbox(
-            "Statistic",
-            list(STATISTICS),
-            list(STATISTICS).index(link.held("statistic")),
-            key=link.key("statistic"),
-            format_func=STATISTIC_WORDS.__getitem__,
-        )
+        fields.field(link, "rows", list(CATEGORIES), {})
+        fields.field(link, "columns", [NONE_CHOSEN, *CATEGORIES], {})
+        fields.field(link, "measure", fields.numbers(counts), counts)
+        choice(link, fields.BY_NAME["statistic"], {s: STATISTIC_WORDS[s] for s in STATISTICS})
 
 
 def draw(link: Link, answer: state.Reply) -> None:

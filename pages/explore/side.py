@@ -11,7 +11,7 @@ import streamlit as st
 
 from pages.common import kept, narrow, widgets
 from pages.common.link import Link, as_text
-from pages.explore import state
+from pages.explore import fields, state
 from planner import figures
 from planner.answers import facet_names
 from planner.core import Record, Text, csv_text
@@ -23,7 +23,7 @@ from planner.store import Store, queries
 PARAMETERS: Final = ("run", "pair", "only_differences")
 LETTERS: Final = "ABCDEF"
 PAIR: Final = "pair"
-NOT_KNOWN: Final = text_of_cell(None)
+UNKNOWN_CELL: Final = text_of_cell(None)
 _EPOCHS: Final = ("Epochs", "single epochs", "Time of each epoch of each run")
 _STEPS: Final = (
     "Step times", "single step times", "Share of steps that take at most a time, for each run",
@@ -54,9 +54,7 @@ def draw(link: Link, shared: Store, answer: state.Reply) -> None:
             )
         return
     with st.container(border=True):
-        with st.container(
-            horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"
-        ):
+        with widgets.spread():
             widgets.heading(f"{widgets.answer_text(compared.sentence)}", width="content")
             st.toggle("Only differences", key=link.key("only_differences"))
         only = bool(st.session_state[link.key("only_differences")])
@@ -102,7 +100,7 @@ def _choice(link: Link, shared: Store) -> None:
             link.put(PAIR, list(st.session_state[box]))
 
         st.multiselect(
-            "Workload and system pairs", list(names), key=box, max_selections=MOST,
+            fields.BY_NAME[PAIR].title(), list(names), key=box, max_selections=MOST,
             format_func=names.__getitem__, on_change=picked,
             placeholder="Choose pairs to compare" if workload else "First choose a workload",
         )  # fmt: skip
@@ -222,7 +220,7 @@ def _lines(
     lines = []
     nested, at, seconds = columns
     for i, (run, name) in enumerate(zip(runs, names, strict=False)):
-        if run == NOT_KNOWN:
+        if run == UNKNOWN_CELL:
             continue
         rows: Sequence[Mapping[str, float]] = _nested(shared, run, nested)
         stated = [row for row in rows if row[seconds] is not None]

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import streamlit as st
 
-from pages.common import hardware, narrow, widgets
+from pages.common import fields, hardware, narrow, widgets
 from pages.common.link import Link, as_text
 from pages.explore.state import SYSTEMS
 from planner import figures
@@ -89,7 +89,7 @@ def _question(link: Link) -> None:
     """Draw the field of the statement, examples, and the list of columns."""
     key = link.key("sql")
     st.text_area(
-        "One SELECT statement over the table `runs`", key=key, height=176, max_chars=LONGEST,
+        parameters.SQL[0].title(), key=key, height=176, max_chars=LONGEST,
         on_change=lambda: link.forget(*_AXES),
     )  # fmt: skip
     with widgets.actions():
@@ -151,13 +151,8 @@ def _result(link: Link, answer: SqlAnswer, form: str, axes: dict[str, str]) -> N
     if rows is None:
         return
     with st.container(border=True):
-        with st.container(
-            horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"
-        ):
-            st.segmented_control(
-                "Result", list(_FORMS), default=form, key=link.key("sql_form"), required=True,
-                format_func=_FORMS.__getitem__, label_visibility="collapsed",
-            )  # fmt: skip
+        with widgets.spread():
+            fields.segments(link, "sql_form", "Result", _FORMS)
             with st.container(horizontal=True, width="content", vertical_alignment="center"):
                 widgets.heading(several(rows.table.num_rows, "row"), width="content")
                 widgets.share(link, answer.statement, "content")
@@ -226,10 +221,8 @@ def _chart(link: Link, answer: SqlAnswer, form: str, axes: dict[str, str]) -> No
             st.selectbox(
                 label, options, index=link.place(name, options), key=link.key(name), width=220
             )
-        st.segmented_control(
-            "Axes", ["linear", "log"], default=st.session_state[link.key("sql_scale")],
-            key=link.key("sql_scale"), required=True, format_func=sentence_case,
-        )  # fmt: skip
+        fields.segments(link, "sql_scale", "Axes", ["linear", "log"], format_func=sentence_case,
+                        label_visibility="visible")  # fmt: skip
     series, left_out, every = _series(answer, axes, form)
     if not series:
         st.caption(Text("No row states {year}. Choose another column.", year=as_text(axes["y"])))

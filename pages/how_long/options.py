@@ -7,10 +7,9 @@ from typing import Final
 
 import streamlit as st
 
-from pages.common import kept, widgets, workload_choice
+from pages.common import fields, kept, widgets, workload_choice
 from pages.common.link import Link
 from planner.answers.parameters import HOW_LONG
-from planner.core.parameters import bounds
 from planner.core.slugs import slugs
 from planner.epochs import (
     MOST_CHOSEN,
@@ -22,7 +21,7 @@ from planner.epochs import (
 )
 from planner.store import Store
 
-_EPOCHS: Final = next(p for p in HOW_LONG if p.name == "epochs")
+BY_NAME: Final = {p.name: p for p in HOW_LONG}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,13 +52,7 @@ def draw(link: Link, shared: Store, left_out: frozenset[str]) -> ChosenOptions |
     patterns = slugs(kept.patterns(shared, workloads[workload]))
     pattern = link.choice("pattern", patterns, next(iter(patterns)))
     with second:
-        st.selectbox(
-            "Input pattern",
-            list(patterns),
-            link.place("pattern", list(patterns)),
-            format_func=patterns.__getitem__,
-            key=link.key("pattern"),
-        )
+        fields.choice(link, BY_NAME["pattern"], patterns)
     options = _options(shared, (workloads[workload], patterns[pattern]), left_out)
     entered = link.whole(SAMPLES_PER_EPOCH)
     size, shown = kept.size_of(shared, workloads[workload], patterns[pattern], entered)
@@ -69,7 +62,7 @@ def draw(link: Link, shared: Store, left_out: frozenset[str]) -> ChosenOptions |
         epochs = _epochs(link)
     for column in middle:
         with column:
-            _size_field(link, size)
+            fields.number(link, SAMPLES_PER_EPOCH, empty=_placeholder(size), step=1000)
     with second:
         _quick(link, epochs)
     labels = slugs([o.label for o in options])
@@ -77,21 +70,9 @@ def draw(link: Link, shared: Store, left_out: frozenset[str]) -> ChosenOptions |
     usual = kept.usual_options(shared, workloads[workload], by_slug, size)
     link.choices("systems", labels, usual, MOST_CHOSEN)
     baseline = link.choice("baseline", labels, usual[0])
-    with third:
-        st.selectbox(
-            "Compare with",
-            list(by_slug),
-            link.place("baseline", list(by_slug)),
-            key=link.key("baseline"),
-            format_func=lambda s: by_slug[s].label,
-        )
-    chosen = st.multiselect(
-        "Systems",
-        list(by_slug),
-        format_func=lambda s: by_slug[s].label,
-        key=link.key("systems"),
-        max_selections=MOST_CHOSEN,
-    )
+    names = {s: o.label for s, o in by_slug.items()}
+    fields.choice(link, BY_NAME["baseline"], names, third)
+    chosen = fields.several(link, BY_NAME["systems"], names)
     listed = list(dict.fromkeys([*chosen, baseline])) if chosen else []
     needed = list(dict.fromkeys([*listed, baseline]))
     seconds = partial(kept.epochs_of, shared, workloads[workload])
@@ -106,18 +87,10 @@ def draw(link: Link, shared: Store, left_out: frozenset[str]) -> ChosenOptions |
 
 
 def _epochs(link: Link) -> int:
-    epochs = link.number(_EPOCHS)
+    epochs = link.number(BY_NAME["epochs"])
     step = 10 ** max(0, math.ceil(math.log10(max(epochs, 2))) - 1)  # 900, 1000, 2000: by decade
-    st.number_input("Epochs", *bounds(_EPOCHS), epochs, step, format="%d", key=link.key("epochs"))
+    fields.number(link, BY_NAME["epochs"], step=step)
     return epochs
-
-
-def _size_field(link: Link, size: EpochSize) -> None:
-    st.number_input(
-        "Samples per epoch", *bounds(SAMPLES_PER_EPOCH), value=None, step=1000, format="%d",
-        placeholder=_placeholder(size), key=link.key("samples_per_epoch"),
-        help="Training samples of one epoch",
-    )  # fmt: skip
 
 
 def _placeholder(size: EpochSize) -> str:

@@ -6,12 +6,13 @@ from typing import Final
 import numpy as np
 import streamlit as st
 
-from pages.common import handout, kept, narrow, suspect_switch, widgets
+from pages.common import fields, handout, kept, narrow, suspect_switch, widgets
 from pages.common import tiles as answer_tiles
 from pages.common.kept import ROOT, store
 from pages.common.link import Link, as_text, page_link
 from pages.how_long import options as option_choice
 from pages.how_long import tiles
+from pages.how_long.options import BY_NAME
 from planner import figures
 from planner.answers import answer_rows, epochs_rows, ratio_rows, run_sources, target_note
 from planner.core import LONGEST_S, Record, Refusal, Text, ahead_of, csv_text, paragraph
@@ -116,7 +117,7 @@ def _answer(link: Link, result: HowLong, shared: Store) -> None:
             suspect = kept.suspects(shared).names
             report = handout.of_content(link.url(), lambda: _report(result, suspect, shared))
             handout.draw("how-long", report)
-            st.toggle("Include machine-to-machine variation", key=link.key("session"))
+            fields.flag(link, BY_NAME["session"])
         with widgets.details():
             st.markdown(widgets.answer_text(result.sentence))
             if result.undecided:
@@ -124,9 +125,7 @@ def _answer(link: Link, result: HowLong, shared: Store) -> None:
             st.caption(as_text(how_sure(result)))
         _several_kinds(link, result)
         runs = [a.option.run for a in result.answers]
-        suspect_switch.draw(
-            link, shared, runs, "Leave suspect runs out of the ranking", scatter=True
-        )
+        suspect_switch.draw(link, shared, runs, scatter=True)
 
 
 def _target(link: Link, result: HowLong, shared: Store) -> None:
@@ -145,7 +144,7 @@ def _several_kinds(link: Link, result: HowLong) -> None:
     """Draw a switch and notes where the epoch time of an option changes during the run."""
     changing = [(o.label, k) for a in result.answers if (k := of_several_kinds(o := a.option))]
     if changing:
-        st.checkbox("The rest continues like the last part", key=link.key("rest_like_last"))
+        fields.flag(link, BY_NAME["rest_like_last"])
         if len(result.answers) > 1:  # a single answer includes it
             st.caption(as_text(" ".join(f"{label}: {kinds.sentence}" for label, kinds in changing)))
 

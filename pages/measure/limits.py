@@ -4,11 +4,10 @@ from typing import Final
 
 import streamlit as st
 
+from pages.common import fields
 from pages.common.link import Link
 from pages.measure.measuring import StartLimits
 from planner.answers.parameters import MEASURE
-from planner.core import Text, sentence_case
-from planner.core import parameters as core
 
 _NAMES: Final = tuple(p.name for p in MEASURE)
 
@@ -38,16 +37,8 @@ def watts(link: Link) -> float | None:
 
 def draw(link: Link, currency: str) -> None:
     """Draw the fields."""
-    labels = {
-        "max_hours": "Stop after (h)",
-        "max_cost": Text("Stop at cost ({currency})", currency=currency),
-        "price_per_hour": Text("Machine price ({currency}/h)", currency=currency),
-        "watts": "Machine power (W)",
-    }
+    money = {"max_cost": currency, "price_per_hour": f"{currency}/h"}
     with st.grid(4, min_column_width=150):
         for parameter in MEASURE:
-            st.number_input(
-                labels[parameter.name], *core.limits(parameter), value=None,
-                key=link.key(parameter.name), help=sentence_case(parameter.words),
-                placeholder="none", step=1.0, format="%.10g",
-            )  # fmt: skip
+            fields.number(link, parameter, empty="none", unit=money.get(parameter.name),
+                          step=1.0, format="%.10g")  # fmt: skip

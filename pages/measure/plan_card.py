@@ -191,13 +191,13 @@ def _energy(planned: SweepPlan, watts: float | None) -> str:
 
 
 def _memory(size: float | None) -> str:
-    return UNKNOWN if size is None else f"{size / 1e9:.1f} GB"
+    return UNKNOWN if size is None else f"{plain(size / 1e9, 2)} GB"
 
 
 def _cost(planned: SweepPlan) -> str:
     if planned.cost is None:
         return UNKNOWN if planned.priced else "enter a price"
-    money = "below 0.01" if 0 < planned.cost < 0.01 else f"{planned.cost:,.2f}"
+    money = "below 0.01" if 0 < planned.cost < 0.01 else plain(planned.cost, 2)
     return f"{money} {planned.currency or ''}".strip()
 
 

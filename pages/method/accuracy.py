@@ -32,11 +32,12 @@ from backtest.published.page import (
 from backtest.published.page import TARGETS as ABOUT_TARGETS
 from backtest.published.targets import results
 from backtest.questions.figure import MEAN, REFUSED, UNREFUSED, FigureRow, columns_of
-from pages.common import narrow, widgets
+from pages.common import fields, narrow, widgets
 from pages.common.kept import ROOT
 from pages.common.link import Link
+from pages.common.widgets import File
 from planner import figures
-from planner.core import Text, cell, csv_text, message_of, paragraph, sentence_case
+from planner.core import Text, cell, csv_text, message_of, rounded_ends, sentence_case
 from planner.core.slugs import slugs
 from planner.figures.frame import Theme, slots
 
@@ -137,12 +138,20 @@ def draw(link: Link, accuracy: Accuracy, chosen: ChosenRows) -> None:
         return
     with st.container(border=True):
         widgets.heading(widgets.answer_text(_heading(accuracy, chosen)))
-        if chosen.answered:
-            widgets.chart(chart(chosen, widgets.theme()), "method.chart", alt_text(chosen))
         for text in _unanswered(chosen):
             st.markdown(widgets.answer_text(text))
-        st.caption(_caption(chosen))
-    _table(accuracy, chosen)
+        tab = widgets.open_tab(link)
+        with tab.place:
+            if tab.name == "table":
+                _table(accuracy, chosen)
+            elif chosen.answered:
+                widgets.chart(chart(chosen, widgets.theme()), "method.chart", alt_text(chosen))
+                if len(chosen.answered) > MOST_DRAWN:
+                    st.caption(
+                        Text("Only the first {most_drawn} rows are drawn.", most_drawn=MOST_DRAWN)
+                    )
+            else:
+                st.caption("No chart: no method answers. The table has the questions.")
 
 
 def _filters(link: Link, accuracy: Accuracy, chosen: ChosenRows) -> None:
@@ -157,8 +166,7 @@ def _filters(link: Link, accuracy: Accuracy, chosen: ChosenRows) -> None:
                      format_func=lambda s: sentence_case(tasks[s]))  # fmt: skip
     st.multiselect("Data sets", list(names), key=link.key("data"),
                    format_func=lambda s: sentence_case(names[s]))  # fmt: skip
-    st.segmented_control("Methods", list(SIDES), key=link.key("methods"), required=True,
-                         format_func=_SIDES.__getitem__, label_visibility="collapsed")  # fmt: skip
+    fields.segments(link, "methods", "Methods", {side: _SIDES[side] for side in SIDES})
 
 
 def method_name(method: str) -> str:
@@ -176,8 +184,16 @@ def chart(chosen: ChosenRows, look: Theme) -> figures.ChartSpec:
     colour = slots(chosen.methods, chosen.methods)
     several = len({r.data_set for r in chosen.rows}) > 1
     rows = [_dot(r, colour[r.method], several=several) for r in chosen.answered[:MOST_DRAWN]]
-    title = "regret (%)" if regret else "median error, whisker to the 90th percentile (%)"
-    return figures.dots(rows, figures.Scale(title=title, unit="%", least=LEAST), look)
+    refused = any(row.faint for row in rows)
+    scale = figures.Scale(
+        title="regret (%), logarithmic" if regret else "error (%), logarithmic",
+        unit="%",
+        least=LEAST,
+        marker="" if regret else "median",
+        whisker="" if regret else "to the 90th percentile",
+        faint="with refused predictions" if refused else "",
+    )
+    return figures.dots(rows, scale, look)
 
 
 def _dot(row: FigureRow, slot: int, *, several: bool) -> figures.Dot:
@@ -234,68 +250,43 @@ def _unanswered(chosen: ChosenRows) -> list[str]:
             "{data_set}: none of {points:,} points is answered (0 %), so there "
             "is nothing to compare.",
             data_set=row.data_set,
-            points=row.asked,
+            points=row.hidden,
         )
         for row in chosen.rows
         if not row.points
     ]
 
 
-def _caption(chosen: ChosenRows) -> str:
-    cut = (
-        Text("Only the first {most_drawn} rows are drawn.", most_drawn=MOST_DRAWN)
-        if len(chosen.answered) > MOST_DRAWN
-        else ""
-    )
-    if figures_of.is_regret(chosen.rows[0]):
-        regret = Text(
-            "Regret is the extra time of a choice of devices and batch over the "
-            "best measured one. The axis is logarithmic; a triangle means "
-            "{least:g}\u00a0% or less.",
-            least=LEAST,
-        )
-        return paragraph(regret, cut)
-    return paragraph(
-        "All methods predict the same held-out points. The axis is logarithmic: "
-        "equal distances are equal factors. Open markers include predictions that "
-        "Epochwise would refuse.",
-        cut,
-    )
-
-
 def _table(accuracy: Accuracy, chosen: ChosenRows) -> None:
-    with st.container(border=True):
-        widgets.heading("Errors of every method")
-        several = len({r.data_set for r in chosen.rows}) > 1
-        narrow.table(
-            [_cells(row, accuracy, several=several) for row in chosen.rows],
-            "method.table",
-            "Errors, intervals and sizes of every method and data set shown",
+    several = len({r.data_set for r in chosen.rows}) > 1
+    narrow.table(
+        [_cells(row, accuracy, several=several) for row in chosen.rows],
+        "method.table",
+        "Errors, intervals and sizes of every method and data set shown",
+    )
+    about = figures_of.titles(accuracy.rows)[chosen.question][1]
+    with st.expander("What the columns mean"):
+        st.markdown(
+            "- **Error:** |predicted / measured − 1|; every curve counts the same. All methods "
+            "predict the same hidden points.\n"
+            "- **Regret:** the extra time of a choice of devices and batch over the best "
+            "measured one.\n"
+            "- **Coverage:** the share of hidden points inside the 90\u00a0% interval.\n"
+            "- **Width:** the median of (high − low) / value. A dash marks a method that was "
+            "published without an interval.\n"
+            "- **Answered:** the share of all questions.\n"
+            "- **Seconds:** those of a thousand answers, on one machine, once."
         )
-        about = figures_of.titles(accuracy.rows)[chosen.question][1]
-        with st.expander("What the columns mean"):
-            st.markdown(
-                "- **Error:** |predicted / measured − 1|; every curve counts the same.\n"
-                "- **Coverage:** the share of hidden points inside the 90\u00a0% interval.\n"
-                "- **Width:** the median of (high − low) / value. A dash marks a method that was "
-                "published without an interval.\n"
-                "- **Answered:** the share of all questions.\n"
-                "- **Seconds:** those of a thousand answers, on one machine, once."
-            )
-            if about:
-                st.markdown(widgets.answer_text(about))
-        first, second, third = st.columns(3)
-        with first:
-            widgets.download("Shown as CSV", lambda: csv_text(figures_of.records(chosen.rows)),
-                             "epochwise-accuracy.csv", key="method.csv")  # fmt: skip
-        with second:
-            widgets.download("Shown as parquet", lambda: parquet_bytes(columns_of(chosen.rows)),
-                             "epochwise-accuracy.parquet", key="method.parquet")  # fmt: skip
-        with third:
-            widgets.download(
-                "Everything as CSV", lambda: csv_text(figures_of.records(accuracy.rows)),
-                "epochwise-accuracy-all.csv", key="method.all_csv",
-            )  # fmt: skip
+        if about:
+            st.markdown(widgets.answer_text(about))
+    widgets.row([
+        File("Shown as CSV", lambda: csv_text(figures_of.records(chosen.rows)),
+             "epochwise-accuracy.csv", "method.csv"),
+        File("Shown as parquet", lambda: parquet_bytes(columns_of(chosen.rows)),
+             "epochwise-accuracy.parquet", "method.parquet"),
+        File("Everything as CSV", lambda: csv_text(figures_of.records(accuracy.rows)),
+             "epochwise-accuracy-all.csv", "method.all_csv"),
+    ])  # fmt: skip
 
 
 def _cells(
@@ -314,7 +305,7 @@ def _cells(
         "Points": row.points,
         "Curves": row.curves,
         "Answered (%)": cell(100 * row.answered, 3),
-        "Questions": row.asked,
+        "Questions": row.hidden,
         **_seconds(row, accuracy),
         **data_set,
     }  # fmt: skip
@@ -344,14 +335,8 @@ def draw_verdicts(link: Link, accuracy: Accuracy, verdict: str) -> None:
         widgets.heading("Targets and results")
         counts = {"missed": len(accuracy.missed), "all": len(accuracy.verdicts)}
         counts["reached"] = counts["all"] - counts["missed"]
-        st.segmented_control(
-            "Verdict",
-            list(_VERDICTS),
-            key=link.key("verdict"),
-            required=True,
-            format_func=lambda v: f"{sentence_case(v)} ({counts[v]})",
-            label_visibility="collapsed",
-        )
+        verdicts = {v: f"{sentence_case(v)} ({counts[v]})" for v in _VERDICTS}
+        fields.segments(link, "verdict", "Verdict", verdicts)
         if text := _published_verdicts():
             st.caption(text)
         if not shown:
@@ -393,7 +378,7 @@ def _verdict_cells(verdict: Verdict, *, alone: bool) -> dict[str, str]:
 PUBLISHED_PLACE: Final = ROOT / "data" / "accuracy-published.json"
 
 
-def draw_known() -> None:
+def draw_published() -> None:
     """Draw the whole jobs, the figures of every task, and the worst misses."""
     figures = _figures()
     if isinstance(figures, str):
@@ -465,13 +450,15 @@ def _figures() -> dict[str, Any] | str:
 
 
 def _job(job: dict[str, Any]) -> dict[str, Any]:
+    ends = [job[name] for name in ("value", "low", "high")]
+    value, low, high = ends if None in ends else rounded_ends(*ends)
     return {
         "Job": job["name"],
         "Accelerators": f"{job['devices']:,} x {job['accelerator']}",
         "Published (device-hours)": cell(job["published_device_hours"], 3),
-        "Our estimate": cell(job["value"], 3),
-        "Low": cell(job["low"], 3),
-        "High": cell(job["high"], 3),
+        "Our estimate": value,
+        "Low": low,
+        "High": high,
         "Inside": "yes"
         if job["low"] is not None
         and bool(job["low"] <= job["published_device_hours"] <= job["high"])
@@ -500,7 +487,7 @@ def _unseen(figures: dict[str, Any]) -> list[dict[str, Any]]:
     return [
         {
             "Hidden": title_of(task),
-            "Rows": score.asked,
+            "Rows": score.questions,
             "Median error (%)": cell(score.median, 3),
             "Mean error (%)": cell(score.mean, 3),
             "Coverage (%)": cell(score.held, 3),

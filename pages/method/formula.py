@@ -34,7 +34,10 @@ class Slider:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Picture:
-    """The planner's answer to the sliders: a figure (None where refused) and sentences."""
+    """The planner's answer to the sliders: a figure (None where refused) and sentences.
+
+    `caption` says what the numbers are; the legend of the figure says what the marks are.
+    """
 
     figure: ChartSpec | None
     sentences: tuple[str, ...]

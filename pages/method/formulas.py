@@ -1,6 +1,7 @@
 """Every formula of the product, one at a time, with limits, source and chart."""
 
 import math
+from collections.abc import Sequence
 from typing import Final
 
 import streamlit as st
@@ -14,8 +15,8 @@ from pages.common.link import Link
 from pages.method.formula import Formula, Slider, Values
 from pages.method.machines import CROSSOVER, DEVICES, MONEY, SEVERAL, TRANSFER, UTILISATION
 from pages.method.training import BEST, EFFECTS, EPOCHS, STEPS, SUSPECTS, THROUGHPUT
-from planner.answers import RULES
-from planner.core import Text, sentence_case
+from planner.answers import RULES_BY_SUBJECT
+from planner.core import Record, Text, sentence_case
 from planner.report import CREDITS
 from planner.store import Store
 from planner.time_to_target import PACKAGE, ReferencePoints, read_points
@@ -85,7 +86,8 @@ def _picture(formula: Formula, values: Values) -> None:
         st.caption("No chart: the planner refuses. The reason and the next measurement are above.")
         return
     narrow.chart_and_table(picture.figure, "method.picture", " ".join(picture.sentences))
-    st.caption(picture.caption.replace(" %", "\u00a0%"))
+    if picture.caption:
+        st.caption(picture.caption.replace(" %", "\u00a0%"))
 
 
 def _evidence(formula: Formula, accuracy: Accuracy | None) -> str:
@@ -137,19 +139,44 @@ def what_if() -> None:
         )
 
 
-def refusals() -> None:
+SEARCH: Final = "search"
+"""Parameter of the words that rows must have, in a link."""
+
+
+def _searched(link: Link, rows: Sequence[Record], hint: str) -> list[Record]:
+    """Draw a search field; return the rows that have every word of it."""
+    words = st.text_input(
+        "Search", key=link.key(SEARCH), placeholder=hint, live=True, icon=":material/search:",
+        type="search", max_chars=80, width=300,
+    )  # fmt: skip
+    parts = str(words or "").lower().split()
+    shown = [r for r in rows if all(p in " ".join(map(str, r.values())).lower() for p in parts)]
+    if len(shown) < len(rows):
+        st.caption(Text("{shown:,} of {all:,} rows.", shown=len(shown), all=len(rows)))
+    return shown
+
+
+def refusals(link: Link) -> None:
     """Draw what is refused or answered with a warning, and what to do."""
     with st.container(border=True):
         widgets.heading("What we refuse and why")
-        rows = [
-            {"When": r.when, "Then": r.then, "Why": r.why, "Measure next": r.measure_next}
-            for r in RULES
-        ]
-        with narrow.beside_cards("method.refusals", narrow.cards_of(rows), len(rows)):
-            st.table(rows, hide_index=True)
+        rows: list[Record] = [
+            {"About": subject, "When": r.when, "Then": r.then, "Why": r.why,
+             "Measure next": r.measure_next}
+            for subject, rules in RULES_BY_SUBJECT.items()
+            for r in rules
+        ]  # fmt: skip
+        shown = _searched(link, rows, "batch, epoch, price ...")
+        for place, subject in enumerate(dict.fromkeys(r["About"] for r in shown)):
+            about = [{k: v for k, v in r.items() if k != "About"} for r in shown
+                     if r["About"] == subject]  # fmt: skip
+            st.subheader(str(subject), anchor=False)
+            made = narrow.cards_of(about)
+            with narrow.beside_cards(f"method.refusals{place}", made, len(about)):
+                st.table(about, hide_index=True)
 
 
-def constants() -> None:
+def constants(link: Link) -> None:
     """Draw the constants that were chosen from data."""
     with st.container(border=True):
         widgets.heading("Constants")
@@ -158,7 +185,7 @@ def constants() -> None:
             "hand on fuller copies of the same public data. The page docs/constants.md shows their "
             "values with each data set left out in turn."
         )
-        rows = [
+        rows: list[Record] = [
             {
                 "Constant": c.name.replace(":", "."),
                 "Value": f"{c.value:.4g}",
@@ -169,13 +196,13 @@ def constants() -> None:
             }
             for c in CONSTANTS
         ]
-        narrow.table(
-            rows,
-            "method.constants",
-            "Every chosen constant with value, unit, meaning and what chose it",
-            narrow.cards_of(rows),
-            height="content",
-        )
+        if shown := _searched(link, rows, "scatter, transfer, batch ..."):
+            narrow.table(
+                shown,
+                "method.constants",
+                "Every chosen constant with value, unit, meaning and what chose it",
+                height="content",
+            )
 
 
 def sources(shared: Store) -> None:

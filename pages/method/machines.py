@@ -172,7 +172,6 @@ def several_picture(values: Values, look: Theme) -> Picture:
                 high_times=high_times,
             ),
         ),
-        caption="At the same batch on each device. Grey dashes: not measured.",
     )
 
 
@@ -258,8 +257,7 @@ def devices_picture(values: Values, look: Theme) -> Picture:
     return Picture(
         figure=figures.efficiency([line], look),
         sentences=(_made_of(curve, most), *_assumed_from(count, most)),
-        caption="Made-up step times that lie on the form: 64 samples per device, nodes of 8. Grey "
-        "dashes were not measured; beyond twice the measured count the answer is called a guess.",
+        caption="Made-up step times that lie on the form: 64 samples per device, nodes of 8.",
     )
 
 
@@ -412,7 +410,7 @@ def cards_picture(values: Values, look: Theme) -> Picture:
         for answer in sorted(rungs, key=lambda t: order.index(t.rung))
     ]
     scale = figures.Scale(title="estimated / true samples per second", unit="", least=1e-3,
-                          compare=1.0, compared="true")  # fmt: skip
+                          compare=1.0, compared="true", whisker="90 % interval")  # fmt: skip
     value = float(best.estimate.value)
     return Picture(
         figure=figures.dots(rows, scale, look),

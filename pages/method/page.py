@@ -8,7 +8,7 @@ import streamlit as st
 from backtest.accuracy import verdicts as figures_of
 from backtest.accuracy.verdicts import Accuracy
 from backtest.questions.source_table import PUBLIC_DATA
-from pages.common import handout, tiles, widgets
+from pages.common import fields, handout, tiles, widgets
 from pages.common.kept import store
 from pages.common.link import Link
 from pages.method import accuracy, formulas
@@ -31,12 +31,15 @@ SECTIONS: Final = {
 
 
 _PLAIN: Final[dict[str, Callable[[], None]]] = {
-    "known": published.draw_known,
+    "known": published.draw_published,
     "what-if": formulas.what_if,
+}
+"""Sections without a question of their own."""
+_SEARCHED: Final[dict[str, Callable[[Link], None]]] = {
     "refusals": formulas.refusals,
     "constants": formulas.constants,
 }
-"""Sections without a question of their own."""
+"""Sections with a search."""
 
 
 TITLE: Final = "Median error on hidden public data"
@@ -50,9 +53,13 @@ def show() -> None:
     read = accuracy.accuracy()
     back_test = read if isinstance(read, Accuracy) else None
     section = link.choice("section", list(SECTIONS), next(iter(SECTIONS)))
+    widgets.declare_tab(link)
     chosen = accuracy.choose(link, back_test) if back_test else None
     verdict = accuracy.choose_verdicts(link)
     formula, values = formulas.choose(link)
+    link.words(formulas.SEARCH, "")
+    if section not in _SEARCHED:
+        link.hold(formulas.SEARCH)
     if not back_test:
         link.keep("question", "task", "data", "methods")
     link.write()
@@ -61,10 +68,7 @@ def show() -> None:
         _answer(link, back_test, chosen, whole=section in {"accuracy", "wanted"})
     else:
         _no_figures(str(read))
-    st.segmented_control(
-        "Section", list(SECTIONS), key=link.key("section"), required=True,
-        format_func=SECTIONS.__getitem__, label_visibility="collapsed",
-    )  # fmt: skip
+    fields.segments(link, "section", "Section", SECTIONS)
     if section == "accuracy" and back_test and chosen:
         accuracy.draw(link, back_test, chosen)
     elif section == "wanted" and back_test:
@@ -73,6 +77,8 @@ def show() -> None:
         formulas.draw(link, formula, values, back_test)
     elif section == "sources":
         formulas.sources(shared)
+    elif section in _SEARCHED:
+        _SEARCHED[section](link)
     elif section in _PLAIN:
         _PLAIN[section]()
 

@@ -81,15 +81,14 @@ def throughput_picture(values: Values, look: Theme) -> Picture:
                 ninety=size(ninety.value),
             ),
             Text(
-                "Measured from batch {smallest} to {largest_measured:,.0f}: beyond that "
-                "the line is dashed, beyond {answers_up_to_batch:,.0f} there is no "
-                "answer.",
+                "Measured from batch {smallest} to {largest_measured:,.0f}. Beyond "
+                "{answers_up_to_batch:,.0f} there is no answer.",
                 smallest=SMALLEST,
                 largest_measured=curve.largest_measured,
                 answers_up_to_batch=curve.answers_up_to_batch,
             ),
         ),
-        caption="Made-up step times; the band is 90 % for one new measurement.",
+        caption="Made-up step times.",
     )
 
 
@@ -113,8 +112,8 @@ THROUGHPUT: Final = Formula(
     limits=Text(
         "v → b/t for small batches, v → v0 for large ones. At b = v0·t it is v0/2. At 9·v0·t "
         "it is 90 % of v0. The line is fitted to step times with relative weights, both numbers "
-        "at least 0. The band pools the scatter with a prior of {prior} (weight "
-        "{nu0:g}). It widens by {growth} for each doubling outside the measured "
+        "at least 0. The band, of one new measurement, pools the scatter with a prior of "
+        "{prior} (weight {nu0:g}). It widens by {growth} for each doubling outside the measured "
         "batches, where w lets g fade. Called a guess beyond {far:g} times the largest, "
         "refused beyond {too_far:g} times.",
         prior=in_per_cent(lines.SD0),
@@ -165,8 +164,7 @@ def epochs_picture(values: Values, look: Theme) -> Picture:
                 any=at[1],
             ),
         ),
-        caption="A made-up run with epochs of one minute. The marker is where its measured epochs "
-        "end; the lines are the ends of the 90 % interval.",
+        caption="A made-up run with epochs of one minute.",
     )
 
 
@@ -284,8 +282,7 @@ def steps_picture(values: Values, look: Theme) -> Picture:
             ),
             *critical.reasons[:1],
         ),
-        caption="Made-up samples to target that lie on the law. Thin dashes are perfect scaling, "
-        "upright bands the borders of the regimes, as wide as their intervals.",
+        caption="Made-up samples to target that lie on the law.",
     )
 
 
@@ -352,8 +349,7 @@ def best_picture(values: Values, look: Theme) -> Picture:
             ),
             *(best.reasons[:1] if clipped else ()),
         ),
-        caption="Made-up step times and samples to target that lie on their laws. Half or twice "
-        "the best batch costs at most an eighth more time.",
+        caption="Made-up step times and samples to target that lie on their laws.",
     )
 
 
@@ -367,7 +363,8 @@ BEST: Final = Formula(
     ),
     words="Small batches waste the hardware, large ones waste samples. At v0·t the "
     "hardware is half efficient, at Bcrit the optimiser. The best batch **B\\*** is the geometric "
-    "mean of these two. Goodput is throughput times efficiency: useful samples a second.",
+    "mean of these two. Half or twice of it costs at most an eighth more time. Goodput is "
+    "throughput times efficiency: useful samples a second.",
     units="Time in seconds, batches in samples, goodput in useful samples a second.",
     limits="Never outside the batches that both curves were measured for. Where that moves the "
     "best batch, a reason names the optimum of the two laws and what the move costs. "
@@ -442,8 +439,7 @@ def suspects_picture(values: Values, look: Theme) -> Picture:
             *(odd_flags or ("The odd run is not flagged: it is within scatter.",)),
             flagged if others else "No healthy run is flagged.",
         ),
-        caption="A made-up sweep of six batches under eight input patterns. The large marker is "
-        "the odd run; it is open where it is flagged.",
+        caption="A made-up sweep of six batches under eight input patterns.",
     )
 
 
@@ -500,7 +496,7 @@ def effects_picture(values: Values, look: Theme) -> Picture:
         for slot, (label, e) in enumerate(_both(pooled).items())
     ]  # fmt: skip
     scale = figures.Scale(title="times as long with the factor as without", unit="", least=1e-3,
-                          compare=1.0, compared="no effect")  # fmt: skip
+                          compare=1.0, compared="no effect", whisker="90 % interval")  # fmt: skip
     return Picture(
         figure=figures.dots(rows, scale, look),
         sentences=(pooled.sentence,),

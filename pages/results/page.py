@@ -78,9 +78,7 @@ def _list(link: Link, shared: Store, chosen: Chosen) -> None:
         "{shown:,} of {total:,} runs{suspect}", shown=shown, total=total, suspect=suspect
     )
     with st.container(border=True):
-        with st.container(
-            horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"
-        ):
+        with widgets.spread():
             with st.container(horizontal=True, width="content", vertical_alignment="center"):
                 widgets.heading(f"{counted}", width="content")
                 if 0 < suspects < shown:

@@ -8,12 +8,12 @@ from typing import Final
 import streamlit as st
 from streamlit.elements.lib.mutable_popover_container import PopoverContainer
 
-from pages.common import hardware, kept, widgets, workload_choice
+from pages.common import fields, hardware, kept, widgets, workload_choice
 from pages.common.link import Link
 from planner.answers import NO_DRIVER, scaling_out_workloads
 from planner.answers.parameters import HOLDS, SCALING_OUT
 from planner.core import Parameter
-from planner.core.parameters import bounds, limits
+from planner.core.parameters import limits
 from planner.epochs import SAMPLES_PER_EPOCH
 from planner.networks import networks
 from planner.store import Store
@@ -60,8 +60,7 @@ def draw(link: Link, shared: Store) -> ScalingChoice | None:
     names = {s: label for s, (label, _) in every.items()}
     if not several:
         return None
-    second.selectbox("System", list(several), link.place("series", list(several)),
-                     format_func=several.__getitem__, key=link.key("series"))  # fmt: skip
+    fields.choice(link, BY_NAME["series"], several, second)
     _driver(link, third, chosen, names, kept.scaling_driver(shared, workloads[short], chosen))
     wrong = _numbers(link)
     return ScalingChoice(
@@ -75,9 +74,7 @@ def _driver(
 ) -> None:  # fmt: skip
     others = {NO_DRIVER: "Fewest devices"} | {s: n for s, n in names.items() if s != chosen}
     link.choice("driver", others, usual or NO_DRIVER)
-    place.selectbox("Compare with", list(others), link.place("driver", list(others)),
-                    format_func=others.__getitem__, key=link.key("driver"),
-                    help="A driver without workers, or the fewest devices")  # fmt: skip
+    fields.choice(link, BY_NAME["driver"], others, place)
 
 
 def _numbers(link: Link) -> list[str]:
@@ -124,9 +121,7 @@ def headed(link: Link, title: str, name: str, *fields: str) -> PopoverContainer 
 
     Returns the box to draw them into; None while it is closed, where it holds their values.
     """
-    with st.container(
-        horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"
-    ):
+    with widgets.spread():
         widgets.heading(title, "content")
         box = widgets.popover("More fields", "tune", f"scaling-out.{name}_box")
     if box.open:
@@ -149,24 +144,14 @@ OF_SERVER: Final = ("spread", "critical_batch", "servers", "server_gbit_per_s", 
 def split(link: Link, box: PopoverContainer | None) -> None:
     """Draw the network, the accelerators, and the batches of the cut."""
     first, second, third = st.columns([2, 2, 1], vertical_alignment="bottom")
-    models, cards = language_models(), accelerators()
-    first.selectbox("Network", list(models), link.place("network", list(models)),
-                    format_func=models.__getitem__, key=link.key("network"))  # fmt: skip
-    second.selectbox("Accelerator", list(cards), link.place("accelerator", list(cards)),
-                     format_func=cards.__getitem__, key=link.key("accelerator"))  # fmt: skip
-    third.number_input("Count", *bounds(BY_NAME["count"]), link.held("count"), step=8,
-                       format="%d", key=link.key("count"))  # fmt: skip
+    fields.choice(link, BY_NAME["network"], language_models(), first)
+    fields.choice(link, BY_NAME["accelerator"], accelerators(), second)
+    fields.number(link, BY_NAME["count"], third, step=8)
     if box is None:
         return
-    box.number_input("Sequences per step", *limits(BY_NAME["network_batch"]),
-                     link.held("network_batch"), step=64.0, format="%g",
-                     key=link.key("network_batch"))  # fmt: skip
-    box.number_input("Sequences per micro-batch", *limits(BY_NAME["micro_batch"]),
-                     link.held("micro_batch"), step=1.0, format="%g",
-                     key=link.key("micro_batch"))  # fmt: skip
-    formats = list(BY_NAME["precision"].choices)
-    box.selectbox("Precision", formats, link.place("precision", formats),
-                  key=link.key("precision"))  # fmt: skip
+    fields.number(link, BY_NAME["network_batch"], box, step=64.0)
+    fields.number(link, BY_NAME["micro_batch"], box, step=1.0)
+    fields.choice(link, BY_NAME["precision"], BY_NAME["precision"].choices, box)
 
 
 def _default(parameter: Parameter) -> float:
@@ -176,16 +161,14 @@ def _default(parameter: Parameter) -> float:
 def batches(link: Link, wrong: Sequence[str]) -> None:
     """Draw which batch is held, and further batches and device counts."""
     first, second, third = st.columns([2, 3, 3], vertical_alignment="bottom")
-    first.selectbox("Same at every count", ["", *HOLDS], link.place("hold", ["", *HOLDS]),
-                    format_func=lambda v: HOLD_WORDS.get(v, "As measured"),
-                    key=link.key("hold"))  # fmt: skip
-    for place, name, label, example in (
-        (second, "batch", "Batches", "Type a batch, such as 256"),
-        (third, "devices", "More device counts", "Type a count, such as 16"),
+    fields.choice(link, BY_NAME["hold"], {"": "As measured", **HOLD_WORDS}, first)
+    for place, name, example in (
+        (second, "batch", "Type a batch, such as 256"),
+        (third, "devices", "Type a count, such as 16"),
     ):
         held = [str(text) for text in st.session_state[link.key(name)]]
-        place.multiselect(label, held, key=link.key(name), accept_new_options=True,
-                          max_selections=BY_NAME[name].many, placeholder=example)  # fmt: skip
+        fields.several(link, BY_NAME[name], held, place, accept_new_options=True,
+                       placeholder=example)  # fmt: skip
     for error in wrong:
         st.warning(error, icon=":material/error:")
 
@@ -193,46 +176,35 @@ def batches(link: Link, wrong: Sequence[str]) -> None:
 def totals(link: Link, box: PopoverContainer | None) -> None:
     """Draw epochs, deadline and budget, and in the box start-up and price."""
     places = iter(st.columns(4, vertical_alignment="bottom"))
-    next(places).number_input("Epochs", *bounds(BY_NAME["epochs"]), link.held("epochs"), step=10,
-                              format="%d", key=link.key("epochs"))  # fmt: skip
-    next(places).number_input("Samples per epoch", *bounds(SAMPLES_PER_EPOCH), value=None,
-                              step=1000, format="%d", placeholder="as stated",
-                              key=link.key("samples_per_epoch"))  # fmt: skip
-    next(places).text_input("Deadline", placeholder="none", key=link.key("deadline"), max_chars=30,
-                            help="From start to end: 36 h, 3 days or 2 weeks")  # fmt: skip
-    _number(link, next(places), "budget", "Budget (USD)", "none")
+    fields.number(link, BY_NAME["epochs"], next(places), step=10)
+    fields.number(link, SAMPLES_PER_EPOCH, next(places), empty="as stated", step=1000)
+    fields.text(link, BY_NAME["deadline"], next(places), placeholder="none")
+    _number(link, next(places), "budget", "none")
     if box is not None:
-        _number(link, box, "startup_s", "Start-up (s)", "as measured")
-        _number(link, box, "price", "Price (USD/h per device)", "none")
+        _number(link, box, "startup_s", "as measured")
+        _number(link, box, "price", "none")
 
 
 def images(link: Link, side: float | None) -> None:
     """Draw the side of the images, as runs or network state it, and another one beside it."""
     first, second, _ = st.columns([2, 2, 3], vertical_alignment="bottom")
-    _number(link, first, "own_image_px", "Image size (px)", "none" if side is None else f"{side:g}")
-    second.number_input("Bytes at image size (px)", *limits(BY_NAME["image_px"]),
-                        link.held("image_px"), step=32.0, format="%g", key=link.key("image_px"),
-                        help="A batch of this size with as many bytes")  # fmt: skip
+    _number(link, first, "own_image_px", "none" if side is None else f"{side:g}")
+    fields.number(link, BY_NAME["image_px"], second, step=32.0)
 
 
 def slow_worker(link: Link, box: PopoverContainer | None) -> None:
     """Draw the slider of the slow worker; in the box the scatter and the parameter server."""
-    st.slider("One worker is stopped (% of the time)", *limits(BY_NAME["slow"]),
-              link.held("slow"), step=5.0, format="%g", key=link.key("slow"))  # fmt: skip
+    st.slider(BY_NAME["slow"].title(), *limits(BY_NAME["slow"]),
+              link.held("slow"), step=5.0, format="%g", key=link.key("slow"),
+              help=BY_NAME["slow"].hint)  # fmt: skip
     if box is None:
         return
-    box.number_input("Scatter of steps (%)", *limits(BY_NAME["spread"]), link.held("spread"),
-                     step=1.0, format="%g", key=link.key("spread"),
-                     help="Relative sd of a worker's step")  # fmt: skip
-    _number(link, box, "critical_batch", "Critical batch size Bcrit (samples)", "unknown")
-    box.number_input("Parameter servers", *bounds(BY_NAME["servers"]), link.held("servers"),
-                     step=1, format="%d", key=link.key("servers"))  # fmt: skip
-    _number(link, box, "server_gbit_per_s", "Server link (Gbit/s)", "no limit")
-    _number(link, box, "params", "Parameters", "as stated")
+    fields.number(link, BY_NAME["spread"], box, step=1.0)
+    _number(link, box, "critical_batch", "unknown")
+    fields.number(link, BY_NAME["servers"], box, step=1)
+    _number(link, box, "server_gbit_per_s", "no limit")
+    _number(link, box, "params", "as stated")
 
 
-def _number(
-    link: Link, place: st.delta_generator.DeltaGenerator, name: str, label: str, empty: str
-) -> None:
-    place.number_input(label, *limits(BY_NAME[name]), value=None, step=1.0, format="%g",
-                       placeholder=empty, key=link.key(name))  # fmt: skip
+def _number(link: Link, place: st.delta_generator.DeltaGenerator, name: str, empty: str) -> None:
+    fields.number(link, BY_NAME[name], place, empty=empty, step=1.0)

@@ -6,7 +6,7 @@ import numpy as np
 
 from planner import figures
 from planner.answers.records import ScalingOut, SplitOut
-from planner.core import Floats, Text
+from planner.core import Floats, Record, Text, percent, sentence_case
 from planner.scaling_out import (
     CountCourse,
     DeviceSeries,
@@ -25,7 +25,7 @@ MOST_COUNTS: Final = 4
 """Most device counts in the chart of steps against batches."""
 MOST_CUTS: Final = 12
 """Cuts in the chart of memory."""
-PARTS: Final = ("work on samples", "overhead", "interconnect")
+PARTS: Final = ("work on samples and input", "overhead of one device", "interconnect, the rest")
 
 
 def by_devices(answer: SeriesAnswer, *, efficiency: bool) -> list[figures.CountLine]:
@@ -77,6 +77,14 @@ def shares(answer: SeriesAnswer) -> figures.StepShares | None:
     )
 
 
+def share_rows(of: figures.StepShares) -> list[Record]:
+    """Return the parts of a step at each device count in whole per cent: none has an interval."""
+    return [
+        {"Devices": count, **{sentence_case(name): percent(part[n]) for name, part in of.parts}}
+        for n, count in enumerate(of.counts)
+    ]
+
+
 def profiled(record: ScalingOut) -> figures.StepShares | None:
     """Return the shares that a profiler measured; None where no run states them."""
     rows = record.profiled
@@ -84,8 +92,8 @@ def profiled(record: ScalingOut) -> figures.StepShares | None:
         return None
     parts = {
         "compute": [r.compute_share for r in rows],
-        "communication": [r.communication_share for r in rows],
-        "input": [r.input_share for r in rows],
+        "communication without compute": [r.communication_share for r in rows],
+        "input without either": [r.input_share for r in rows],
         "host": [r.host_share for r in rows],
     }
     return figures.StepShares(

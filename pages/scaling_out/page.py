@@ -120,7 +120,7 @@ def _headline(link: Link, answer: SeriesAnswer, record: ScalingOut, shared: Stor
                 "Efficiency is the speed-up over the fewest devices, divided by their ratio."
             )
         runs = [*answer.series.runs, *(answer.driver.runs if answer.driver else ())]
-        suspect_switch.draw(link, shared, runs, "Leave suspect runs out of the fit")
+        suspect_switch.draw(link, shared, runs)
 
 
 def _counts(
@@ -214,11 +214,8 @@ def _fitted_shares(link: Link, answer: SeriesAnswer, drawn: Drawn) -> None:
         drawn.steps("shares", lambda: figures.shares(parts, drawn.theme)),
         "scaling-out.shares",
         "Shares of work on samples, overhead and interconnect in a step, by device count",
+        lambda: lines.share_rows(parts),
         link=link,
-    )
-    st.caption(
-        "Work grows with the batch. Overhead is that of one device, and the interconnect the rest "
-        "of a fitted step. Input is part of work and overhead."
     )
 
 
@@ -227,16 +224,13 @@ def _profiled_shares(link: Link, record: ScalingOut, drawn: Drawn) -> None:
     parts = lines.profiled(record)
     if parts is None:
         return
-    widgets.heading("Measured by TensorFlow's profiler")
+    widgets.heading("Measured by TensorFlow's profiler, medians at the largest batch")
     narrow.chart_and_table(
         drawn.steps("profiled", lambda: figures.shares(parts, drawn.theme)),
         "scaling-out.profiled",
         "Measured shares of compute, communication, input and host in a step, by device count",
+        lambda: lines.share_rows(parts),
         link=link,
-    )
-    st.caption(
-        "Medians at the largest batch of each count. Communication counts only while nothing is "
-        "computed, and input only where there is neither."
     )
 
 
@@ -436,8 +430,8 @@ def _stated(record: ScalingOut, drawn: Drawn) -> None:
     with box:
         st.caption(
             "ResNet-50 on CIFAR-10, Horovod on Spark. The times are in a figure; the text states "
-            "the order. Dotted: places that the text leaves open. Every case is faster at a larger "
-            "batch. Three workers win above batch 256, at most at 512."
+            "the order. Every case is faster at a larger batch. Three workers win above batch 256, "
+            "at most at 512."
         )
         chart = drawn.once("stated order", lambda: _order(record, drawn.theme))
         widgets.chart(
@@ -482,13 +476,7 @@ def _launched(row: RankRow) -> str:
 def _report(answer: SeriesAnswer, record: ScalingOut) -> AnswerReport:
     """Return the content of the report, made at the click, when no page is being drawn."""
     steps, efficiency = (lines.by_devices(answer, efficiency=e) for e in (False, True))
-    batch = "global batches" if answer.hold == "global" else "batches per device"
-    caption = Text(
-        "Names at the line ends are {batch}. Markers are measured, lines "
-        "fitted, bands 90 % for one new measurement. Dashed grey lies beyond "
-        "the measured counts.",
-        batch=batch,
-    )
+    batch = "global batch" if answer.hold == "global" else "batch per device"
     every = (
         ("Step time, speed-up and efficiency", count_rows(record)),
         ("Total, start-up and idle devices", total_rows(record)),
@@ -499,13 +487,11 @@ def _report(answer: SeriesAnswer, record: ScalingOut) -> AnswerReport:
         sentence=record.sentences[0],
         notes=list(record.sentences[1:]),
         charts=[
-            Chart(title="Step time against devices",
-                  spec=figures.step_by_devices(steps, LIGHT_THEME),
-                  alt=record.sentences[0], caption=caption),
-            Chart(title="Efficiency against devices",
+            Chart(title=Text("Step time against devices, by {batch}", batch=batch),
+                  spec=figures.step_by_devices(steps, LIGHT_THEME), alt=record.sentences[0]),
+            Chart(title=Text("Efficiency against devices, by {batch}", batch=batch),
                   spec=figures.efficiency_by_devices(efficiency, LIGHT_THEME),
-                  alt="Efficiency of every device count against the fewest devices",
-                  caption=caption),
+                  alt="Efficiency of every device count against the fewest devices"),
         ],
         tables=[Table(title=title, rows=rows) for title, rows in every if rows],
         sources=list(record.sources),

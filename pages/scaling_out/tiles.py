@@ -1,5 +1,6 @@
 """The answer of Scaling out at a glance: one line, then the fastest device count as tiles."""
 
+import math
 from collections.abc import Sequence
 
 import streamlit as st
@@ -8,7 +9,7 @@ from pages.common import tiles, widgets
 from pages.scaling_out.lines import batch_label
 from planner import figures
 from planner.answers.records import ScalingRow
-from planner.core import Estimate, Refusal, Text, percent, plain, rounded_ends
+from planner.core import LEAST_DIGITS, Estimate, Refusal, Text, percent, plain, rounded_ends
 from planner.core.slugs import BADGE
 from planner.scaling_out import CountAnswer, SeriesAnswer, best_of, devices, host_sentence
 
@@ -44,7 +45,7 @@ def _tied(answer: SeriesAnswer, best: CountAnswer) -> bool:
 
 def _tiles(answer: SeriesAnswer, best: CountAnswer) -> list[figures.Tile]:
     base = devices(answer.series.base)
-    made = [figures.time_tile("Step time", best.step)]
+    made = [figures.time_tile("Step time", best.step, most=_digits(best.step))]
     if best.devices == answer.series.base:
         last = next((r for r in answer.shown if r.devices == answer.series.counts[-1]), best)
         return [
@@ -53,16 +54,29 @@ def _tiles(answer: SeriesAnswer, best: CountAnswer) -> list[figures.Tile]:
                 Text("Speed of {devices} against it", devices=devices(last.devices)),
                 last.speed_up,
                 "times",
+                most=_digits(last.speed_up),
             ),
         ]
     made.append(
-        figures.number_tile(Text("Speed against {base}", base=base), best.speed_up, "times")
+        figures.number_tile(
+            Text("Speed against {base}", base=base),
+            best.speed_up,
+            "times",
+            most=_digits(best.speed_up),
+        )
     )
     made.append(figures.number_tile("Efficiency", best.efficiency, "%", factor=100.0))
     crossing = _crossing(answer, best)
     if crossing is not None:
         made.append(figures.number_tile("Pays from batch", crossing, "samples"))
     return made
+
+
+def _digits(answer: Estimate | Refusal) -> int:
+    """Return the most digits of a value: fewer where a published law gives no interval."""
+    if isinstance(answer, Estimate) and math.isnan(float(answer.low)):
+        return LEAST_DIGITS
+    return figures.DIGITS
 
 
 def _crossing(answer: SeriesAnswer, best: CountAnswer) -> Estimate | None:

@@ -12,7 +12,7 @@ from pages.common.link import Link, Parameters, as_text, page_link
 from planner import figures
 from planner.answers import PRESETS, Preset, PresetAnswer, parameters, preset_answer
 from planner.core import Text, cut, joined, several
-from planner.cost import amount_text
+from planner.cost import amount_texts
 from planner.store import Store
 from planner.store.queries import RecentSet
 
@@ -122,7 +122,7 @@ def _job(preset: Preset, answer: PresetAnswer) -> None:
         return
     shown = [figures.time_tile("Time", answer.time)]
     if answer.cost is not None:
-        shown.append(figures.number_tile("Cost", answer.cost, "USD", write=amount_text))
+        shown.append(figures.number_tile("Cost", answer.cost, "USD", write=amount_texts))
     tiles.draw("", shown)
     st.caption(as_text(joined(" · ", (answer.option, "too close to call" if answer.tied else ""))))
 

@@ -4,10 +4,11 @@ from dataclasses import replace
 
 import streamlit as st
 
-from pages.common import kept, narrow, widgets
+from pages.common import fields, kept, narrow, widgets
 from pages.common.link import Link
 from pages.common.widgets import File
 from pages.steps_to_target import lines, rows
+from planner.answers.parameters import STEPS_TO_TARGET
 from planner.core import Text, csv_text
 from planner.core.slugs import slugs
 from planner.runs import TrialSet
@@ -59,13 +60,7 @@ def draw(link: Link, of: Families) -> None:
         widgets.heading(
             Text("Network families on {answer_text}", answer_text=widgets.answer_text(of.dataset))
         )
-        st.selectbox(
-            "Optimiser of the families",
-            list(by_slug),
-            link.place(NAME, list(by_slug)),
-            key=link.key(NAME),
-            format_func=by_slug.__getitem__,
-        )
+        fields.choice(link, STEPS_TO_TARGET[NAME], by_slug)
         if of.instead_of:
             st.caption(
                 Text(

@@ -204,7 +204,7 @@ def _time_card(link: Link, view: TargetView, shared: Store, alt: str) -> None:
                 "Those of another workload show the trade-off, not the time of this one."
             )
             return
-        suspect_switch.draw(link, shared, times.runs, "Leave suspect runs out of the step times")
+        suspect_switch.draw(link, shared, times.runs)
         make = lambda: lines.time_figure(view, widgets.theme()) if view.timings else None  # noqa: E731
         drawn = _once(link, "time", make)
         if drawn is None:
@@ -338,8 +338,7 @@ def _printed_charts(view: TargetView, alt: str) -> list[Chart]:
     if view.stated:
         charts.append(
             Chart(title="Stated time to target, by accelerator and count",
-                  spec=lines.stated_figure(view, LIGHT_THEME), alt=alt,
-                  caption="Medians of published runs; bars from the fastest to the slowest.")
+                  spec=lines.stated_figure(view, LIGHT_THEME), alt=alt)
         )  # fmt: skip
     if any(np.isfinite(c.median_steps).any() for c in view.comparison.curves):
         charts.append(
@@ -347,16 +346,11 @@ def _printed_charts(view: TargetView, alt: str) -> list[Chart]:
                 title=Text("Steps to {target} against batch size", target=view.goal.target),
                 spec=lines.steps_figure(view, LIGHT_THEME),
                 alt=alt,
-                caption="Large markers are medians at the best learning rate, small ones single "
-                "seeds. Lines are fitted; bands are 90 % intervals of one new median.",
             )
         )
     drawn = lines.time_figure(view, LIGHT_THEME) if view.times.chosen and view.timings else None
     if drawn is not None:
-        charts.append(
-            Chart(title="Time to target on a system", spec=drawn, alt=alt,
-                  caption="A star is the best batch, bands are 90 %.")
-        )  # fmt: skip
+        charts.append(Chart(title="Time to target on a system", spec=drawn, alt=alt))
     return charts
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from pages.common import hardware, kept, widgets, workload_choice
+from pages.common import fields, hardware, kept, widgets, workload_choice
 from pages.common.link import Link, as_text
 from pages.steps_to_target import (
     families,
@@ -18,6 +18,8 @@ from pages.steps_to_target import (
 )
 from pages.steps_to_target.lines import TargetView
 from pages.steps_to_target.step_times import StepTimeChoice, Subject
+from planner.answers.comparison import BY_NAME
+from planner.answers.parameters import STEPS_TO_TARGET
 from planner.convergence import target_text
 from planner.core import Record, Text, looked_up, several
 from planner.core.slugs import slugs
@@ -40,7 +42,6 @@ from planner.time_to_target import (
     timings_of,
 )
 
-MOST_OPTIMIZERS: Final = 8
 _WORDS: Final = re.compile(r"[A-Za-z0-9]+([ -][A-Za-z0-9]+)*")
 """Names without characters of Markdown."""
 NO_TRIALS: Final = "There is no evaluation curve yet."
@@ -105,14 +106,9 @@ def _measured(
 ) -> TargetView:
     trials = kept.trials(shared, of)
     by_slug = slugs(trials.optimizers)
-    chosen = link.choices("optimizers", by_slug, list(by_slug)[:MOST_OPTIMIZERS], MOST_OPTIMIZERS)
-    place.multiselect(
-        "Optimisers",
-        list(by_slug),
-        key=link.key("optimizers"),
-        format_func=by_slug.__getitem__,
-        max_selections=MOST_OPTIMIZERS,
-    )
+    most = STEPS_TO_TARGET["optimizers"].many
+    chosen = link.choices("optimizers", by_slug, list(by_slug)[:most], most)
+    fields.several(link, STEPS_TO_TARGET["optimizers"], by_slug, place)
     target = _target(link, trials, kept.targets(shared, of))
     names = [by_slug[c] for c in chosen]
     subject = Subject(trained=of.subject, optimizers=tuple(names), precision=of.precision)
@@ -213,11 +209,12 @@ def _target(link: Link, trials: Trials, values: tuple[list[float], float | None]
     texts = {k: target_text(t, in_per_cent=shares) for k, t in offered.items()}
     if len(offered) > 1:
         st.select_slider(
-            Text("Target: {in_label}, from easy to strict", in_label=_in_label(trials.metric)),
+            BY_NAME["target"].title(_in_label(trials.metric)),
             list(offered),
             chosen,
             key=link.key("target"),
             format_func=texts.__getitem__,
+            help=BY_NAME["target"].hint,
         )
     return offered[chosen]
 

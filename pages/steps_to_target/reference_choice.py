@@ -6,9 +6,10 @@ from functools import cache
 
 import streamlit as st
 
-from pages.common import narrow, widgets
+from pages.common import fields, narrow, widgets
 from pages.common.link import Link, as_text
 from pages.common.widgets import File
+from planner.answers.parameters import STEPS_TO_TARGET
 from planner.core import Record, Text, csv_text
 from planner.throughput import count, size
 from planner.time_to_target import (
@@ -52,14 +53,7 @@ def choose(link: Link, editions: tuple[Edition, ...]) -> Edition:
 def draw(link: Link, editions: tuple[Edition, ...]) -> None:
     """Draw the choice of a round; a single one is shown, not chosen."""
     rounds = {e.rounds_text.replace(" ", "-"): e.rounds_text for e in editions}
-    st.selectbox(
-        "Round of MLPerf",
-        list(rounds),
-        link.place("round", list(rounds)),
-        key=link.key("round"),
-        format_func=rounds.__getitem__,
-        disabled=len(rounds) == 1,
-    )
+    fields.choice(link, STEPS_TO_TARGET["round"], rounds, disabled=len(rounds) == 1)
 
 
 def benchmark_words(chosen: Edition) -> str:

@@ -8,12 +8,11 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
-from pages.common import kept, widgets
+from pages.common import fields, kept, widgets
 from pages.common.link import Link
-from planner.core import Parameter, Refusal, Text
-from planner.core.parameters import bounds
+from planner.answers.parameters import STEPS_TO_TARGET
+from planner.core import Refusal, Text
 from planner.core.slugs import slugs
 from planner.runs import Placement, Run
 from planner.scaling import Scaled, scaling_of
@@ -23,10 +22,8 @@ from planner.store.queries import TimedSystem
 from planner.throughput import SystemCurve
 from planner.time_to_target import PlacedTimes, ReferenceSystem, StandIn, refused_text
 
-COUNT: Final = Parameter(
-    name="count", words="another device count", kind="whole", unit="devices", least=1, most=99_999
-)
-NODES: Final = Parameter(name="nodes", words="its nodes", kind="whole", least=1, most=99_999)
+COUNT: Final = STEPS_TO_TARGET["count"]
+NODES: Final = STEPS_TO_TARGET["nodes"]
 
 
 def offer_device_count(
@@ -56,11 +53,10 @@ def draw_device_count(link: Link, times: StepTimeChoice) -> None:
     fitted = [s for s in times.scaled.values() if isinstance(s, Scaled)]
     if fitted or times.count is not None:
         boxes = st.columns(2, vertical_alignment="bottom")
-        label = "Predict for another device count"
         usual = Text("{devices_used}, as measured", devices_used=times.devices_used)
-        _box(boxes[0], link, COUNT, label, usual)
+        fields.number(link, COUNT, boxes[0], empty=usual, step=1)
         if times.count is not None:
-            _box(boxes[1], link, NODES, "Over how many nodes", "as the measured ones")
+            fields.number(link, NODES, boxes[1], empty="as the measured ones", step=1)
     elif refused := next((s for s in times.scaled.values() if isinstance(s, Refusal)), None):
         st.caption(
             Text(
@@ -68,11 +64,6 @@ def draw_device_count(link: Link, times: StepTimeChoice) -> None:
                 answer_text=widgets.answer_text(refused_text(refused)),
             )
         )
-
-
-def _box(place: DeltaGenerator, link: Link, parameter: Parameter, label: str, usual: str) -> None:
-    place.number_input(label, *bounds(parameter), value=None, step=1,
-                       key=link.key(parameter.name), placeholder=usual)  # fmt: skip
 
 
 def _scaled(
@@ -223,35 +214,13 @@ def _most_counts(rows: Sequence[TimedSystem], systems: Mapping[str, str]) -> str
 def draw(link: Link, times: StepTimeChoice) -> None:
     """Draw the choices; one with a single option is not drawn."""
     boxes = st.columns(2, vertical_alignment="bottom")
-    boxes[0].selectbox(
-        "Step times of",
-        list(times.workloads),
-        link.place("times", list(times.workloads)),
-        key=link.key("times"),
-        format_func=_labels(times).__getitem__,
-    )
+    fields.choice(link, STEPS_TO_TARGET["times"], _labels(times), boxes[0])
     if not times.systems:
         return
-    boxes[1].selectbox(
-        "System", list(times.systems), link.place("system", list(times.systems)),
-        key=link.key("system"), format_func=times.systems.__getitem__,
-    )  # fmt: skip
-    if len(times.devices) > 1:
-        st.selectbox(
-            "Measured on",
-            list(times.devices),
-            link.place("devices", list(times.devices)),
-            key=link.key("devices"),
-            format_func=times.devices.__getitem__,
-        )
-    if len(times.patterns) > 1:
-        st.selectbox(
-            "Input pattern",
-            list(times.patterns),
-            link.place("pattern", list(times.patterns)),
-            key=link.key("pattern"),
-            format_func=times.patterns.__getitem__,
-        )
+    fields.choice(link, STEPS_TO_TARGET["system"], times.systems, boxes[1])
+    for name, options in (("devices", times.devices), ("pattern", times.patterns)):
+        if len(options) > 1:
+            fields.choice(link, STEPS_TO_TARGET[name], options)
     draw_device_count(link, times)
 
 

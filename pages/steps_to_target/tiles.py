@@ -2,15 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 
-import numpy as np
-
 from pages.common import tiles
 from pages.steps_to_target.lines import TargetView
 from planner import figures
 from planner.convergence import ConvergenceCurve
-from planner.core import Estimate, Text
+from planner.core import Estimate, Text, plural
 from planner.job import StatedTime
-from planner.time_to_target import fastest_two, stated_name
+from planner.time_to_target import fastest_two, stated_lead, stated_name
 
 
 def draw(view: TargetView, sentence: str) -> None:
@@ -65,18 +63,21 @@ def _stated(view: TargetView) -> None:
     fastest = min(view.stated, key=lambda t: t.seconds[0])
     typical = max(view.stated, key=lambda t: (len(t.seconds), -t.hardware.count))
     runs = sum(len(t.seconds) for t in view.stated)
-    published = Estimate(value=fastest.seconds[0], low=np.nan, high=np.nan, basis="published")
+    least_s = fastest.seconds[0]
+    published = Estimate(value=least_s, low=least_s, high=least_s, basis="published")
     made = [
         figures.time_tile("Fastest published run", published,
                           note=f"on {stated_name(fastest)}"),
         figures.time_tile("Most runs: median", _spread(typical),
                           note=f"on {stated_name(typical)}", ends_are="fastest to slowest"),
     ]  # fmt: skip
+    line, tied = stated_lead(view.stated)
     tiles.draw(
         f"{view.goal.trained} to {view.goal.target}",
         made,
-        badge=Text("{runs:,} published runs", runs=runs),
-        tied=False,
+        badge=plural(runs, "1 published run", "{count:,} published runs"),
+        line=line,
+        tied=tied,
     )
 
 

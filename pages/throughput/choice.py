@@ -6,18 +6,17 @@ from typing import Final
 
 import streamlit as st
 
-from pages.common import kept, widgets, workload_choice
+from pages.common import fields, kept, widgets, workload_choice
 from pages.common.link import Link
+from planner.answers.parameters import CURVE
 from planner.core import Text, looked_up
-from planner.core.parameters import bounds
 from planner.core.slugs import slugs
-from planner.epochs import SAMPLES_PER_EPOCH
+from planner.epochs import MOST_LINES, SAMPLES_PER_EPOCH
 from planner.runs import Run
 from planner.store import Store
 from planner.throughput import SystemCurve, TimedSteps, with_step_times
 
-MOST_CURVES: Final = 12
-MOST_BESIDE: Final = 4
+_BY_NAME: Final = {p.name: p for p in CURVE}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +41,7 @@ def draw(link: Link, shared: Store, left_out: frozenset[str]) -> ThroughputChoic
     workload = workloads[short]
     boxes = workload_choice.offer(link, shared, workloads)
     widths = [2.4, 8.5, 8.1] if boxes.is_by_kind else [1, 1]
-    *kind, first, second = st.columns(widths, vertical_alignment="bottom")
+    *kind, first, second = st.columns(widths)
     boxes.draw((kind or [first])[0], first)
     with second:
         patterns = _patterns(link, shared, workload)
@@ -57,20 +56,16 @@ def draw(link: Link, shared: Store, left_out: frozenset[str]) -> ThroughputChoic
     timed = steps.runs if steps else ()
     chosen = kept.fitted_curves(shared, [*timed, *_beside(link, shared, others, boxes)], left_out)
     if entered is not None or (steps and steps.needs_samples):
-        st.number_input(
-            "Samples per epoch", *bounds(SAMPLES_PER_EPOCH), value=None, step=1000, format="%d",
-            placeholder="not stated", key=link.key("samples_per_epoch"),
-            help="Training samples of one epoch",
-        )  # fmt: skip
-    if len(chosen) > MOST_CURVES:
+        fields.number(link, SAMPLES_PER_EPOCH, empty="not stated", step=1000)
+    if len(chosen) > MOST_LINES:
         st.caption(
             Text(
-                "The first {most_curves} of {chosen} curves; choose fewer above.",
-                most_curves=MOST_CURVES,
+                "The first {most} of {chosen} curves; choose fewer above.",
+                most=MOST_LINES,
                 chosen=len(chosen),
             )
         )
-    shown = chosen[:MOST_CURVES]
+    shown = chosen[:MOST_LINES]
     return ThroughputChoice(workload=workload, chosen=shown, steps=steps)
 
 
@@ -79,23 +74,15 @@ def _patterns(link: Link, shared: Store, workload: str) -> list[str]:
     patterns = slugs(kept.patterns(shared, workload))
     link.merge("pattern", "patterns")
     link.choices("patterns", patterns, list(patterns)[:1])
-    shown = st.multiselect(
-        "Input patterns", list(patterns), key=link.key("patterns"), format_func=patterns.__getitem__
-    )
+    shown = fields.several(link, _BY_NAME["patterns"], patterns)
     return [name for short, name in patterns.items() if short in shown]
 
 
 def _systems(link: Link, names: Sequence[str], usual: Sequence[str]) -> set[str]:
     systems = slugs(names)
     begins = [s for s, name in systems.items() if name in usual]
-    link.choices("systems", systems, begins, MOST_CURVES)
-    chosen = st.multiselect(
-        "Systems",
-        list(systems),
-        key=link.key("systems"),
-        format_func=systems.__getitem__,
-        max_selections=MOST_CURVES,
-    )
+    link.choices("systems", systems, begins, MOST_LINES)
+    chosen = fields.several(link, _BY_NAME["systems"], systems)
     return {systems[s] for s in chosen}
 
 
@@ -105,19 +92,14 @@ def _beside(
     """Return runs of other workloads to compare with; the choices are of the same kind."""
     if not others:
         return []
-    held = link.choices("beside", others, [], MOST_BESIDE)
-    beside = st.multiselect(
-        "Compare with other workloads",
-        [s for s in boxes.alike(str(link.held("workload")), held) if s in others],
-        key=link.key("beside"),
-        format_func=boxes.labels.__getitem__,
-        max_selections=MOST_BESIDE,
-        placeholder="None",
-    )
-    return [run for name in beside for run in _best_known(shared, others[name])]
+    held = link.choices("beside", others, [], _BY_NAME["beside"].many)
+    alike = boxes.alike(str(link.held("workload")), held)
+    labels = {s: boxes.labels[s] for s in alike if s in others}
+    beside = fields.several(link, _BY_NAME["beside"], labels, placeholder="None")
+    return [run for name in beside for run in _best_documented(shared, others[name])]
 
 
-def _best_known(shared: Store, workload: str) -> list[Run]:
+def _best_documented(shared: Store, workload: str) -> list[Run]:
     """Return runs of another workload under its best documented input pattern."""
     patterns = kept.patterns(shared, workload)
     return kept.runs_of(shared, workload, next(iter(patterns))) if patterns else []

@@ -6,7 +6,7 @@ from typing import Final
 
 import streamlit as st
 
-from pages.common import kept, narrow, widgets
+from pages.common import fields, kept, narrow, widgets
 from pages.common.link import Link, as_text
 from planner import figures
 from planner.core import Cell, Record, Text, csv_text, sentence_case, several, with_range
@@ -36,14 +36,7 @@ def draw(link: Link, shared: Store, effects: Effects, workload: str) -> None:
                 )
             )
             return
-        st.segmented_control(
-            "Factor",
-            list(effects),
-            key=link.key("factor"),
-            format_func=sentence_case,
-            required=True,
-            label_visibility="collapsed",
-        )
+        fields.segments(link, "factor", "Factor", list(effects), format_func=sentence_case)
         factor = st.session_state[link.key("factor")]
         key = (link.question("scale", "batch", *widgets.OPEN), workload, factor, widgets.theme())
         rows, figure = kept.drawn(shared, "factor", key, lambda: _drawn(effects[factor]))
@@ -75,8 +68,8 @@ def _draw_effects(
 
 
 _SCALE: Final = figures.Scale(
-    title="time with the factor / time without it (90 % intervals)", unit="", least=1e-3,
-    compare=1.0, compared="no effect",
+    title="time with the factor / time without it", unit="", least=1e-3,
+    compare=1.0, compared="no effect", whisker="90 % interval",
 )  # fmt: skip
 
 

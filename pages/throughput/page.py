@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import streamlit as st
 
-from pages.common import handout, kept, narrow, suspect_switch, widgets
+from pages.common import fields, handout, kept, narrow, suspect_switch, widgets
 from pages.common.kept import store
 from pages.common.link import Link, as_text
 from pages.throughput import choice as curve_choice
@@ -112,7 +112,7 @@ def _answer(link: Link, answer: ChosenCurves) -> None:
                 "validation included."
             )
         drawn = [run for curve in chosen for run in (*curve.points, *curve.left_out)]
-        suspect_switch.draw(link, shared, drawn, "Leave suspect runs out of the fit")
+        suspect_switch.draw(link, shared, drawn)
 
 
 def _chart(link: Link, answer: ChosenCurves) -> None:
@@ -205,14 +205,8 @@ def _at_batches(
     with st.container(border=True):
         widgets.heading("At your batch sizes")
         held = [str(text) for text in st.session_state[link.key(BATCH.name)]]
-        st.multiselect(
-            "Global batch sizes",
-            held,
-            key=link.key(BATCH.name),
-            accept_new_options=True,
-            max_selections=BATCH.many,
-            placeholder="Type a batch size, such as 256",
-            help="Each curve answers with its 90 % interval, or says why not",
+        fields.several(
+            link, BATCH, held, accept_new_options=True, placeholder="Type a batch size, such as 256"
         )
         for error in wrong:
             st.warning(as_text(error), icon=":material/error:")

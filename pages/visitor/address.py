@@ -15,12 +15,8 @@ from typing import Final
 import psutil
 import streamlit as st
 
-from planner.core.origins import ANOTHER_ACCOUNT, host_of, is_loopback, is_own
+from planner.core.origins import ANOTHER_ACCOUNT, host_of, is_forwarded, is_loopback, is_own
 
-_FORWARDED: Final = (
-    "Forwarded", "Via", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto",
-    "X-Forwarded-Server", "X-Real-Ip",
-)  # fmt: skip
 Headers = Mapping[str, str]
 _HANDLES: Final = Path("/proc/self/fd")
 """The open files of this process, on Linux."""
@@ -48,7 +44,7 @@ def by_address(addresses: Sequence[str] | None) -> str:
 
 def by_request(headers: Headers) -> str:
     """Return why the request may come from another machine; "" if it cannot."""
-    if any(headers.get(name) for name in _FORWARDED):
+    if is_forwarded(headers):
         return "This page comes through a proxy, so the visitor is unknown."
     if headers.get(ANOTHER_ACCOUNT):
         return "Another account of this machine opened this page, and only its own may write."

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import streamlit as st
+from starlette.datastructures import Headers
 from starlette.requests import Request
 from streamlit.auth_util import get_cookie_with_chunks, get_secrets_auth_section
 from streamlit.runtime.scriptrunner import get_script_run_ctx
@@ -72,7 +73,7 @@ def session() -> Callable[[], Viewer]:
     if get_script_run_ctx() is None:
         return lambda: EVERYONE
     given, opened = claims(), tuple(st.session_state.get(_SHARES, ()))
-    headers = dict(st.context.headers)
+    headers = Headers(dict(st.context.headers))  # a copy; names in any case
 
     def now() -> Viewer:
         folder = SHARES.folder(team_folder(os.environ))
@@ -120,9 +121,13 @@ def viewer_of(request: Request) -> Viewer:
     return OWNER if _is_owner(request.headers) else EVERYONE
 
 
-def _is_owner(headers: Mapping[str, str]) -> bool:
-    """Return whether the visitor is the owner of this machine, as far as the operator allows it."""
-    return os.environ.get(MEASURE, "").strip().lower() in {"", "on"} and is_local(headers)
+def has_owner() -> bool:
+    """Return whether somebody may be the owner of this machine: no provider, not switched off."""
+    return not login_is_on() and os.environ.get(MEASURE, "").strip().lower() in {"", "on"}
+
+
+def _is_owner(headers: Headers) -> bool:
+    return has_owner() and is_local(headers)
 
 
 def _viewer(who: Person, sets: frozenset[str]) -> Viewer:

@@ -25,7 +25,7 @@ from planner.answers._capacity import (
     capacity_prepared,
     capacity_question,
 )
-from planner.answers._documented import PAGES, RULES
+from planner.answers._documented import PAGES, RULES_BY_SUBJECT
 from planner.answers._door import compare
 from planner.answers._explore import (
     ExploreAnswer,
@@ -76,4 +76,4 @@ from planner.answers._tables import (
 )
 from planner.answers.comparison import facts, question, saved
 from planner.answers.records import plain
-from planner.core.origins import ANOTHER_ACCOUNT, host_of, is_loopback, is_own
+from planner.core.origins import ANOTHER_ACCOUNT, host_of, is_forwarded, is_loopback, is_own

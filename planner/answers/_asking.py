@@ -81,7 +81,7 @@ from planner.core import (
     cell,
     estimate_cells,
     looked_up,
-    not_found,
+    no_match,
     paragraph,
     parameter_of,
     plural,
@@ -291,7 +291,7 @@ def curve_answered(store: Store, question: QueryTexts) -> CurveAnswer:
     stated: dict[str, Any] = {"workload": short, "pattern": None}
     steps = _runs_of_curves(store, workload, values, problems, stated)
     beside = picked("beside", "workload", values["beside"], names, problems)
-    further = [r for b in beside if names[b] != workload for r in _best_known(store, names[b])]
+    further = [r for b in beside if names[b] != workload for r in _best_documented(store, names[b])]
     chosen = curves_of([*steps.runs, *further], without)[:MOST_LINES]
     return CurveAnswer(
         chosen=tuple(chosen),
@@ -358,10 +358,10 @@ def compare_facts(
     workload = _trained(store, asking.workload, problems)
     own = not asking.workload or not any(p.parameter == "workload" for p in problems)
     place = {"workload": workload, "pattern": asking.pattern if own else ""}
-    names_found = None if workload is None else _place(store, place, problems, stated)
-    if names_found is None:
+    names = None if workload is None else _place(store, place, problems, stated)
+    if names is None:
         return None
-    workload, pattern = names_found
+    workload, pattern = names
     job = measured_job(store, catalog, workload, pattern, asking.samples_per_epoch)
     if asking.request.epochs is not None:
         return facts_of(store, catalog, job, pattern)
@@ -462,7 +462,7 @@ def _trained(store: Store, requested: str, problems: list[ParameterProblem]) -> 
         return None
     if requested and not isinstance(meant, str):  # it may match an untrained workload too
         problems.append(
-            ParameterProblem(parameter="workload", message=not_found("workload", requested, names))
+            ParameterProblem(parameter="workload", message=no_match("workload", requested, names))
         )
         return next(iter(trainable))
     return meant if isinstance(meant, str) else next(iter(trainable))
@@ -495,7 +495,7 @@ def _runs_of_curves(
     return with_step_times([r for r in runs if r.system in kept], size)
 
 
-def _best_known(store: Store, workload: str) -> list[Run]:
+def _best_documented(store: Store, workload: str) -> list[Run]:
     patterns = queries.patterns(store, workload)
     return queries.runs_of(store, workload, next(iter(patterns))) if patterns else []
 
@@ -515,7 +515,7 @@ def looked_up_slug(
         return meant
     if requested:
         problems.append(
-            ParameterProblem(parameter=parameter, message=not_found(kind, requested, names))
+            ParameterProblem(parameter=parameter, message=no_match(kind, requested, names))
         )
     return usual or next(iter(names))
 
@@ -530,7 +530,7 @@ def picked(
     """Return the requested slugs that exist, in their order."""
     meant = [(w, looked_up(w, names)) for w in requested]
     problems += [
-        ParameterProblem(parameter=parameter, message=not_found(kind, w, names))
+        ParameterProblem(parameter=parameter, message=no_match(kind, w, names))
         for w, m in meant
         if not isinstance(m, str)
     ]

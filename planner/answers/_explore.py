@@ -33,7 +33,7 @@ from planner.core import (
     estimate_cells,
     listed_words,
     looked_up,
-    not_found,
+    no_match,
     number_of,
     plural,
     query_of,
@@ -528,7 +528,7 @@ def _pairs(
             if isinstance(meant, str):
                 pair.append(names[kind][meant])
             else:
-                wrong = not_found(kind, part, names[kind])
+                wrong = no_match(kind, part, names[kind])
                 problems.append(ParameterProblem(parameter="pair", message=wrong))
         if len(pair) == 2:
             pairs.append((pair[0], pair[1]))

@@ -47,7 +47,7 @@ from planner.core import (
 )
 from planner.core.slugs import slugs
 from planner.job import Job
-from planner.networks import Network, network_known, network_named, operations_of
+from planner.networks import Network, network_named, network_or_none, operations_of
 from planner.runs import Placement, Run
 from planner.scaling import SPLIT
 from planner.scaling_out import (
@@ -287,7 +287,7 @@ def _image_side(facts: Mapping[str, Any]) -> float | None:
     """Return the side of the images [px] that the runs state, else that of their network."""
     match = PIXELS.fullmatch(str(facts.get("input_shape") or ""))
     own = facts.get("image_px") or (int(match[1]) if match and match[1] == match[2] else None)
-    network = network_known(str(facts.get("model") or ""))
+    network = network_or_none(str(facts.get("model") or ""))
     usual = None if network is None else network.image_px
     return own or usual
 
@@ -362,7 +362,7 @@ def _scaling_row(row: CountAnswer) -> Record:
         "compute_s": None if parts is None else cell(parts.compute_s),
         "overhead_s": None if parts is None else cell(parts.overhead_s),
         "link_s": None if parts is None else cell(parts.link_s),
-        "startup_s": None if total is None else cell(total.startup_s),
+        **estimate_cells("startup_s", None if total is None else total.startup),
         **estimate_cells("total_s", None if total is None else total.total),
         "device_hours": None if total is None else cell(total.device_hours),
         **estimate_cells("idle_device_hours", None if total is None else total.idle_hours),

@@ -11,7 +11,7 @@ from planner.answers.records import (
     SplitRow,
     UnevenRow,
 )
-from planner.core import HOUR_S, Record, cell, paragraph, percent, plain, with_range
+from planner.core import HOUR_S, LEAST_DIGITS, Record, paragraph, percent, plain, with_range
 
 
 def count_rows(record: ScalingOut) -> list[Record]:
@@ -65,7 +65,7 @@ def _count(row: ScalingRow) -> Record:
         "Step (s)": "refused"
         if refused
         else _interval(row.step_s, row.step_s_low, row.step_s_high),
-        "Samples/s": cell(row.samples_per_s, 3),
+        "Samples/s": _interval(row.samples_per_s, row.samples_per_s_low, row.samples_per_s_high),
         "Speed-up": _interval(row.speed_up, row.speed_up_low, row.speed_up_high),
         "Efficiency": None if row.efficiency is None else percent(float(row.efficiency)),
         "Basis": row.basis or paragraph(row.refused, row.measure_next),
@@ -89,31 +89,47 @@ def _total(row: ScalingRow, *, in_hours: bool) -> Record:
         if in_hours
         else ("Device-seconds", "Idle device-seconds", HOUR_S)
     )
+    total = (row.total_s, row.total_s_low, row.total_s_high)
     idle = (row.idle_device_hours, row.idle_device_hours_low, row.idle_device_hours_high)
+    price = row.cost_usd / row.device_hours if row.cost_usd and row.device_hours else None
     return {
         "Devices": row.devices,
         "Global batch": row.global_batch_size,
-        "Start-up (s)": cell(row.startup_s, 3),
-        "Total (s)": _interval(row.total_s, row.total_s_low, row.total_s_high),
-        time: cell(None if row.device_hours is None else row.device_hours * factor, 3),
-        idle_time: _interval(*(None if n is None else n * factor for n in idle)),
-        "Cost (USD)": cell(row.cost_usd, 3),
-        "Idle (USD)": cell(row.idle_usd, 3),
+        "Start-up (s)": _interval(row.startup_s, row.startup_s_low, row.startup_s_high),
+        "Total (s)": _interval(*total),
+        time: _interval(*_times(total, row.devices / HOUR_S * factor)),
+        idle_time: _interval(*_times(idle, factor)),
+        "Cost (USD)": _interval(*_times(total, _product(price, row.devices / HOUR_S))),
+        "Idle (USD)": _interval(*_times(idle, price)),
     }
+
+
+_Ends = tuple[float | None, float | None, float | None]
+"""A value and both ends of its interval."""
+
+
+def _times(ends: _Ends, factor: float | None) -> _Ends:
+    """Return a value with its interval in another unit; None without a factor."""
+    value, low, high = (_product(end, factor) for end in ends)
+    return value, low, high
+
+
+def _product(number: float | None, factor: float | None) -> float | None:
+    return None if number is None or factor is None else number * factor
 
 
 def _worker(row: UnevenRow) -> Record:
     ratio = None
     if row.least_time_ratio is not None and row.most_time_ratio is not None:
-        ratio = f"{row.least_time_ratio:.3g} to {row.most_time_ratio:.3g}"
+        ratio = f"{_about(row.least_time_ratio)} to {_about(row.most_time_ratio)}"
     return {
         "Devices": row.devices,
-        "Even step (s)": plain(float(row.even_step_s), 3),
-        "Uneven step (s)": plain(float(row.step_s), 3),
-        "Synchronous samples/s": plain(float(row.synchronous_samples_per_s), 4),
-        "Asynchronous samples/s": plain(float(row.asynchronous_samples_per_s), 4),
-        "Mean staleness": row.staleness,
-        "Of the slow worker": plain(float(row.slowest_staleness), 3),
+        "Even step (s)": _about(row.even_step_s),
+        "Uneven step (s)": _about(row.step_s),
+        "Synchronous samples/s": _about(row.synchronous_samples_per_s),
+        "Asynchronous samples/s": _about(row.asynchronous_samples_per_s),
+        "Mean staleness": _about(row.staleness),
+        "Of the slow worker": _about(row.slowest_staleness),
         "Server limits": row.server_limits,
         "Asynchronous/synchronous time": ratio,
     }
@@ -136,20 +152,26 @@ def _cut(row: SplitRow) -> Record:
         "Tensor x pipeline x data": f"{row.tensor} x {row.pipeline} x {row.data}",
         "Advised": row.advised,
         "Fits": row.fits,
-        "State (GB)": plain(float(row.state_gb), 3),
-        "Activations (GB)": plain(float(row.activations_gb), 3),
+        "State (GB)": _about(row.state_gb),
+        "Activations (GB)": _about(row.activations_gb),
         "Of (GB)": plain(float(row.memory_gb), 3),
         "Recomputed": row.recomputes,
         "Micro-batches": row.micro_batches,
         "Bubble": percent(float(row.bubble), 1),
-        "Tensor traffic": percent(float(row.tensor_share), 1),
-        "Gradient traffic": percent(float(row.data_share), 1),
-        "Samples/s": plain(float(row.samples_per_s), 3),
+        "Tensor traffic": f"{_about(100.0 * row.tensor_share)} %",
+        "Gradient traffic": f"{_about(100.0 * row.data_share)} %",
+        "Samples/s": _about(row.samples_per_s),
     }
+
+
+def _about(value: float) -> str:
+    """Return an estimate without an interval, in as many digits as any has."""
+    return plain(float(value), LEAST_DIGITS)
 
 
 def _interval(value: float | None, low: float | None, high: float | None) -> str | None:
     if value is None:
         return None
-    ends = (math.nan, math.nan) if low is None or high is None else (low, high)
-    return with_range(value, *ends)
+    if low is None or high is None or not math.isfinite(low):
+        return _about(value)
+    return with_range(value, low, high)

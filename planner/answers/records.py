@@ -316,6 +316,8 @@ class ScalingRow(_Record, frozen=True, kw_only=True):
     overhead_s: Number | None
     link_s: Number | None
     startup_s: Number | None
+    startup_s_low: Number | None
+    startup_s_high: Number | None
     total_s: Number | None
     total_s_low: Number | None
     total_s_high: Number | None

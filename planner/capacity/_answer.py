@@ -322,8 +322,8 @@ def _used(simulated: Simulated) -> Ints:
     used = np.zeros((machines, columns), dtype=np.bool_)
     run, column = np.nonzero(simulated.counted & (simulated.served.machine != NONE))
     used[simulated.served.machine[run, column], column] = True
-    often = used.mean(axis=1) > SELDOM if machines else np.zeros(0)
-    return np.bincount(simulated.stock, weights=often, minlength=len(simulated.stocks)).astype(int)
+    often = simulated.stock[used.mean(axis=1) > SELDOM] if machines else simulated.stock
+    return np.bincount(often, minlength=len(simulated.stocks))
 
 
 def _paid_hours(simulated: Simulated, spent: Spend) -> Floats:

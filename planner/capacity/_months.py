@@ -9,7 +9,6 @@ Each column starts empty some time before its month. Hours of a run count in the
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -52,6 +51,8 @@ WARM_UPS: Final = 8.0
 """Longest durations before the counted month starts."""
 FILLED: Final = 1.5
 """Most runs before the counted ones, in counted runs, to fill a queue."""
+MOST_OF_BLOCK: Final = 8
+"""Machines of a block: more of one kind are several blocks."""
 LEAST_WARM_UP_H: Final = 50.0
 MOST_WARM_UP_H: Final = 1460.0
 
@@ -230,45 +231,51 @@ class Simulated:
         """Month of each column, from 0."""
         return np.repeat(np.arange(len(self.case.at)), self.case.scenarios)
 
-    def by_job_and_month(self, what: Floats | Flags | None = None) -> Floats:
-        """Return the sum over counted runs, or their number, shape (jobs, months, scenarios)."""
-        return self._sum(what, self._of_jobs, len(self.case.jobs))
+    @cached_property
+    def with_machine(self) -> Ints:
+        """Places of counted runs with a machine, in flattened arrays of runs and columns."""
+        return np.flatnonzero(self.counted & (self.served.machine != NONE))
+
+    def by_job_and_month(self, what: Flags | None = None) -> Floats:
+        """Return how many counted runs there are, or such runs, shape (jobs, months, scenarios)."""
+        at, place = self._of_jobs
+        return self._sum(None if what is None else what.take(at), place, len(self.case.jobs))
 
     def by_stock_and_month(self, what: Floats | None = None) -> Floats:
-        """Return the same of counted runs with a machine, shape (stocks, months, scenarios)."""
+        """Return the sum over `with_machine`, or their number, shape (stocks, months, scenarios).
+
+        `what` is of these runs.
+        """
         return self._sum(what, self._of_stocks, len(self.stocks))
 
     def by_job_and_stock(self, what: Floats | None = None) -> Floats:
-        """Return the sum over counted runs and columns, or their number: (jobs, stocks, months)."""
+        """Return the same sum over all columns, shape (jobs, stocks, months)."""
         jobs, stocks, months = len(self.case.jobs), len(self.stocks), len(self.case.at)
-        there = self.counted & (self.served.machine != NONE)
-        month = np.broadcast_to(self.month, there.shape)[there]
-        key = (self.load.job[there] * stocks + self.stock[self.served.machine[there]]) * months
-        total = np.bincount(key + month, weights=None if what is None else what[there],
-                            minlength=jobs * stocks * months)  # fmt: skip
+        at = self.with_machine
+        stock = self.stock[self.served.machine.take(at)]
+        key = (self.load.job.take(at) * stocks + stock) * months
+        month = self.month[at % self.load.job.shape[1]]
+        total = np.bincount(key + month, weights=what, minlength=jobs * stocks * months)
         return np.asarray(total.reshape(jobs, stocks, months), dtype=np.float64)
 
     @cached_property
-    def _of_jobs(self) -> tuple[Flags, Ints]:
-        """Counted runs, and the number of job, month and scenario of each."""
-        return self._grouped(self.load.job)
+    def _of_jobs(self) -> tuple[Ints, Ints]:
+        """Places of counted runs, and the number of job, month and scenario of each."""
+        at = np.flatnonzero(self.counted)
+        return at, self._grouped(self.load.job.take(at), at)
 
     @cached_property
-    def _of_stocks(self) -> tuple[Flags, Ints]:
-        """Counted runs with a machine, and the number of stock, month and scenario of each."""
-        machine = self.served.machine
-        return self._grouped(np.where(machine == NONE, NONE, self.stock[machine]))
+    def _of_stocks(self) -> Ints:
+        """The number of stock, month and scenario of each counted run with a machine."""
+        at = self.with_machine
+        return self._grouped(self.stock[self.served.machine.take(at)], at)
 
-    def _grouped(self, group: Ints) -> tuple[Flags, Ints]:
-        there = self.counted & (group != NONE)
-        columns = there.shape[1]
-        column = np.broadcast_to(np.arange(columns), there.shape)[there]
-        return there, group[there] * columns + column
+    def _grouped(self, group: Ints, at: Ints) -> Ints:
+        columns = self.load.job.shape[1]
+        return np.asarray(group * columns + at % columns)
 
-    def _sum(self, what: Floats | Flags | None, of: tuple[Flags, Ints], groups: int) -> Floats:
-        there, place = of
-        total = np.bincount(place, weights=None if what is None else what[there],
-                            minlength=groups * there.shape[1])  # fmt: skip
+    def _sum(self, what: Floats | Flags | None, place: Ints, groups: int) -> Floats:
+        total = np.bincount(place, weights=what, minlength=groups * self.load.job.shape[1])
         shape = (groups, len(self.case.at), self.case.scenarios)
         return np.asarray(total.reshape(shape), dtype=np.float64)
 
@@ -331,20 +338,32 @@ def simulate_all(
     """Return the simulated months of several fleets with their factors of all runs.
 
     They have the same runs and the same draws, and are simulated together, the columns of one
-    beside those of the next. The n-th machine of each has a row; a fleet without it has a machine
-    there that never opens.
+    beside those of the next.
     """
     index = {m.id: k for k, m in enumerate(case.machines)}
-    yards = [_rows_of(case, index, stocks) for stocks, _ in fleets]
-    most = [max(rows) for rows in itertools.zip_longest(
-        *([len(part.stock) for part in y] for y in yards), fillvalue=0)]  # fmt: skip
-    local = np.repeat(np.arange(len(most)), most)
-    arrived = [_arrived(case, factor) for _, factor in fleets]
-    load = _beside([a.load for a in arrived])
-    served = _served(case, yards, local, most, load)
+    blocks = [_blocks_of(case, index, stocks) for stocks, _ in fleets]
+    arrived = {factor: _arrived(case, factor) for _, factor in fleets}
+    size = max((len(b.stock) for of_fleet in blocks for b in of_fleet), default=0)
+    shape = (len(fleets), size, max(map(len, blocks)))
+    some = next(
+        (b.kind for of_fleet in blocks for b in of_fleet), 0
+    )  # of blocks that are not there
+    kind, stock = np.full(shape, some), np.full(shape, NONE)
+    begins = np.full(shape, case.months + 1)
+    for n, of_fleet in enumerate(blocks):
+        for place, block in enumerate(of_fleet):
+            machines = slice(len(block.stock))
+            kind[n, :, place] = block.kind
+            stock[n, machines, place] = block.stock
+            begins[n, machines, place] = block.begins
+    load = arrived[fleets[0][1]].load
+    if len(arrived) > 1:
+        load = _beside([arrived[factor].load for _, factor in fleets])
+    served = _served(case, kind, begins, load)
     columns = len(case.at) * case.scenarios
     simulated = []
-    for n, ((stocks, _), of, yard) in enumerate(zip(fleets, arrived, yards, strict=True)):
+    for n, (stocks, factor) in enumerate(fleets):
+        of = arrived[factor]
         runs, part = len(of.load.job), slice(n * columns, (n + 1) * columns)
         here = Served(
             wait_h=served.wait_h[:runs, part], hours=served.hours[:runs, part],
@@ -354,15 +373,14 @@ def simulate_all(
         simulated.append(Simulated(
             case=case, stocks=tuple(s for s in stocks if s.count > 0), load=of.load, served=here,
             counted=of.load.real & (of.load.arrival_h >= of.warm_up),
-            kind=_padded([np.full(len(p.stock), p.kind) for p in yard], most, 0),
-            stock=_padded([p.stock for p in yard], most, NONE),
+            kind=kind[n].ravel(), stock=stock[n].ravel(),
             scale=(HOURS_PER_MONTH / of.window).reshape(len(case.at), case.scenarios), index=index,
         ))  # fmt: skip
     return simulated
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Row:
+class _Block:
     """Machines of one kind in a fleet: number of the kind, place in the stocks, first month."""
 
     kind: int
@@ -370,34 +388,25 @@ class _Row:
     begins: Ints
 
 
-def _rows_of(case: Simulation, index: Mapping[str, int], stocks: Sequence[Stock]) -> list[_Row]:
-    """Return the machines of a fleet by kind, the largest number first."""
+def _blocks_of(case: Simulation, index: Mapping[str, int], stocks: Sequence[Stock]) -> list[_Block]:
+    """Return the machines of a fleet in blocks, the largest number first."""
     kept = [s for s in stocks if s.count > 0]
     names = dict.fromkeys(s.machine for s in kept)
-    rows = []
+    blocks = []
     for name in names:
         here = [(n, s) for n, s in enumerate(kept) if s.machine == name]
-        rows.append(_Row(
-            kind=index[name],
-            stock=np.concatenate([np.full(s.count, n, dtype=np.intp) for n, s in here]),
-            begins=np.concatenate([np.full(s.count, s.from_month, dtype=np.intp) for _, s in here]),
-        ))  # fmt: skip
-    return sorted(rows, key=lambda r: (-len(r.stock), case.machines[r.kind].term in STANDING))
-
-
-def _padded(parts: Sequence[Ints], most: Sequence[int], fill: int) -> Ints:
-    """Return parts one after another, each filled up to its length in `most`."""
-    filled = [
-        np.concatenate([part, np.full(n - len(part), fill, dtype=np.intp)])
-        for part, n in itertools.zip_longest(parts, most, fillvalue=np.zeros(0, dtype=np.intp))
-    ]
-    return np.concatenate(filled) if filled else np.zeros(0, dtype=np.intp)
+        numbers = np.concatenate([np.full(s.count, n, dtype=np.intp) for n, s in here])
+        begins = np.concatenate([np.full(s.count, s.from_month, dtype=np.intp) for _, s in here])
+        blocks += [
+            _Block(kind=index[name], stock=numbers[n : n + MOST_OF_BLOCK],
+                   begins=begins[n : n + MOST_OF_BLOCK])
+            for n in range(0, len(numbers), MOST_OF_BLOCK)
+        ]  # fmt: skip
+    return sorted(blocks, key=lambda b: (-len(b.stock), case.machines[b.kind].term in STANDING))
 
 
 def _beside(loads: Sequence[Load]) -> Load:
     """Return loads as columns side by side, shorter ones padded."""
-    if len(loads) == 1:
-        return loads[0]
     runs = max(len(load.job) for load in loads)
 
     def joined(parts: Sequence[Floats | Ints], fill: float) -> Floats:
@@ -412,43 +421,29 @@ def _beside(loads: Sequence[Load]) -> Load:
     )
 
 
-def _served(
-    case: Simulation, yards: Sequence[Sequence[_Row]], local: Ints, most: Sequence[int], load: Load
-) -> Served:
-    """Return what became of every run, for fleets side by side."""
-    months, width = len(case.at), len(case.at) * case.scenarios
-    kinds = np.array([[r.kind for r in y] + [0] * (len(most) - len(y)) for y in yards],
-                     dtype=np.intp).reshape(len(yards), len(most)).T  # fmt: skip
-    there = np.array([[True] * len(y) + [False] * (len(most) - len(y)) for y in yards],
-                     dtype=np.bool_).reshape(len(yards), len(most)).T  # fmt: skip
-    used = np.unique(kinds[there])
-    slots, need = _slots(case, used)
+def _served(case: Simulation, kind: Ints, begins: Ints, load: Load) -> Served:
+    """Return what became of every run, for fleets side by side.
+
+    Args:
+        case: jobs, machines and times.
+        kind: number of the kind of each machine, shape (fleets, machines of a block, blocks).
+        begins: first month of each machine, in the same shape.
+        load: runs of all columns, or of those of one fleet.
+    """
     month = np.repeat(case.at, case.scenarios)
-    begins = np.array([_padded([r.begins for r in y], most, case.months + 1) for y in yards])
-    opens = np.where(month[:, None, None] >= begins - 1, 0.0, np.inf)  # columns, fleets, machines
-    opens = np.ascontiguousarray(opens.transpose(2, 1, 0)).reshape(len(local), len(yards) * width)
-    hours = np.where(there[:, :, None, None], case.hours[kinds], np.inf)
-    plan = np.repeat(hours.transpose(0, 2, 1, 3)[:, :, :, None, :], months, axis=3)
+    opens = np.where(month[:, None, None, None] >= begins - 1, 0.0, np.inf)  # columns first
+    opens = opens.transpose(2, 3, 1, 0).reshape(*kind.shape[1:], len(month) * len(kind))
+    used, of_used = np.unique(kind[:, :1].reshape(len(kind), -1), return_inverse=True)
+    slots, need = _slots(case, used)
     often = [m.rental.interruptions_per_hour if m.rental else 0.0 for m in case.machines]
-
-    def by_column(table: Floats | Ints) -> Floats:
-        """Return a table of all kinds as one of these fleets; columns are the last axis."""
-        return np.repeat(np.moveaxis(table[kinds], 1, -1), width, axis=-1)
-
-    size = np.ones(len(case.machines), dtype=np.intp)
-    size[used] = slots
     work = JobWork(
-        plan_h=plan.reshape(len(most), len(case.jobs), len(yards) * width),
-        need=by_column(need).astype(np.intp),
-        rank=by_column(case.rank),
+        plan_h=case.hours[used], slots=slots, need=need[used], rank=case.rank[used],
         within_h=np.array([np.inf if j.within_h is None else j.within_h for j in case.jobs]),
-        starts_h=by_column(_of_rental(case, "startup_s")),
-        interruptions_per_hour=by_column(np.array([float(likely(o)) for o in often])),
-        lost_h=by_column(_of_rental(case, "lost_work_s") + _of_rental(case, "restart_s")),
-    )
-    yard = Yard(
-        kind=local, slots=by_column(size)[local].astype(np.intp), opens_h=opens,
+        starts_h=_of_rental(case, "startup_s")[used],
+        interruptions_per_hour=np.array([float(likely(o)) for o in often])[used],
+        lost_h=(_of_rental(case, "lost_work_s") + _of_rental(case, "restart_s"))[used],
     )  # fmt: skip
+    yard = Yard(kind=of_used.reshape(len(kind), -1).T, opens_h=np.ascontiguousarray(opens))
     return serve(load, yard, work)
 
 

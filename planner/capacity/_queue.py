@@ -12,12 +12,15 @@ machines of one kind this is the queue G/G/c in order of arrival (Kiefer & Wolfo
 AMS 78:1), where one more machine delays no run. With several kinds, single runs may be later
 (Graham 1969, SIAM J. Appl. Math. 17:416).
 
-A machine with several accelerators may work on several runs; `Yard.slots` are its equal parts.
+A machine with several accelerators may work on several runs; `JobWork.slots` are its equal parts.
+
+Several fleets are simulated side by side, each in columns of its own. What a run takes on each kind
+of machine is computed once for all of them.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -66,15 +69,17 @@ class Load:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Yard:
-    """Machines, as numbers of their kinds.
+    """The machines of one fleet, or of several whose columns are side by side.
 
-    kind: of each machine, shape (machines,).
-    slots: equal parts of each machine that runs may take; also of shape (machines, columns).
-    opens_h: when it becomes available, shape (machines, columns); infinite where it never does [h].
+    A block is machines of one kind. All blocks have the same size; machines that a fleet lacks
+    never open.
+
+    kind: of each block in each fleet, shape (blocks, fleets).
+    opens_h: when each machine becomes available, shape (size, blocks, columns); infinite where it
+        never does [h].
     """
 
     kind: Ints
-    slots: Ints
     opens_h: Floats
 
 
@@ -82,10 +87,9 @@ class Yard:
 class JobWork:
     """What each job takes on each kind of machine.
 
-    A kind may differ by column: `need`, `rank` and the numbers of each kind may have columns as
-    their last axis.
-
-    plan_h: usual duration, shape (kinds, jobs, columns); infinite where a job may not run [h].
+    plan_h: usual duration, shape (kinds, jobs, scenarios); infinite where a job may not run [h].
+        The columns of a load have the scenarios in turn.
+    slots: equal parts of a machine that runs may take, shape (kinds,).
     need: slots that a run takes, shape (kinds, jobs).
     rank: place of a kind in the order of cost for a job, from 0, shape (kinds, jobs).
     within_h: longest time from arrival to end, shape (jobs,); infinite without a deadline [h].
@@ -94,6 +98,7 @@ class JobWork:
     """
 
     plan_h: Floats
+    slots: Ints
     need: Ints
     rank: Floats
     within_h: Floats
@@ -104,12 +109,13 @@ class JobWork:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Served:
-    """What became of every run, each of shape (runs, columns).
+    """What became of every run, each of shape (runs, columns of all fleets).
 
     wait_h: from arrival to start; infinite without a machine, NaN where padded [h].
     hours: from start to end, 0 without a machine [h].
     used_h: hours that the machine is in use for this run and for no earlier one [h].
-    machine: its number, `NONE` without one.
+    machine: its number, of the first machine of each block, then of the second of each; `NONE`
+        without one.
     late: whether it ends too late, or never starts.
     """
 
@@ -156,71 +162,45 @@ def arrivals(runs: Floats, hours: Floats, seed: int, variation: float = 0.0) -> 
 
 
 def serve(load: Load, yard: Yard, work: JobWork) -> Served:
-    """Return start, duration and machine of every run."""
-    shape = load.arrival_h.shape
-    if not yard.kind.size:
-        wait = np.where(load.real, np.inf, np.nan)
-        return Served(wait_h=wait, hours=np.zeros(shape), used_h=np.zeros(shape),
-                      machine=np.full(shape, NONE, dtype=np.intp), late=load.real)  # fmt: skip
-    served = Served(
-        wait_h=np.empty(shape), hours=np.empty(shape), used_h=np.empty(shape),
-        machine=np.empty(shape, dtype=np.intp), late=np.empty(shape, dtype=np.bool_),
-    )  # fmt: skip
-    work, yard = _by_column(work, yard)
-    run_all = _whole_machines if int(yard.slots.max()) == 1 else _parts_of_machines
+    """Return start, duration and machine of every run.
+
+    `load` has the columns of all fleets, or of one where all fleets have the same runs.
+    """
+    beside = yard.opens_h.shape[-1] // max(load.job.shape[1], 1)
+    arrival_h, job, real = (_beside(of, beside) for of in (load.arrival_h, load.job, load.real))
+    if not yard.opens_h.size:
+        wait = np.where(real, np.inf, np.nan)
+        return Served(wait_h=wait, hours=np.zeros(wait.shape), used_h=np.zeros(wait.shape),
+                      machine=np.full(wait.shape, NONE, dtype=np.intp), late=real)  # fmt: skip
+    start, hours, busy_until = (np.empty(job.shape) for _ in range(3))
+    machine = np.empty(job.shape, dtype=np.intp)
     with np.errstate(invalid="ignore"):  # padding waits from infinity to infinity
-        run_all(load, yard, work, served)
-        here = load.real & np.isfinite(served.hours) & np.isfinite(served.wait_h)
-        np.subtract(served.wait_h, load.arrival_h, out=served.wait_h)
-        served.late[:] = load.real & ~(
-            served.wait_h + served.hours <= work.within_h[load.job] * _ROUNDING
-        )
-    served.late[:] |= load.real & ~here
-    served.wait_h[:] = np.where(here, served.wait_h, np.where(load.real, np.inf, np.nan))
-    for of_run, nothing in ((served.hours, 0.0), (served.used_h, 0.0), (served.machine, NONE)):
-        of_run[~here] = nothing
-    return served
+        _in_order(load, yard, work, (start, hours, busy_until, machine))
+        here = real & np.isfinite(hours) & np.isfinite(start)
+        used = hours
+        if int(work.slots.max()) > 1:
+            used = np.maximum(start + hours - np.maximum(start, busy_until), 0.0)
+        wait = start - arrival_h
+        in_time = here & (wait + hours <= work.within_h[job] * _ROUNDING)
+    return Served(
+        wait_h=np.where(here, wait, np.where(real, np.inf, np.nan)),
+        hours=np.where(here, hours, 0.0), used_h=np.where(here, used, 0.0),
+        machine=np.where(here, machine, NONE), late=real & ~in_time,
+    )  # fmt: skip
 
 
-def _by_column(work: JobWork, yard: Yard) -> tuple[JobWork, Yard]:
-    """Return work and machines with columns as the last axis of every array of a kind."""
-    kinds, _, columns = work.plan_h.shape
-
-    def filled(part: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:
-        whole = part if part.ndim == len(shape) else part[..., None]
-        return np.ascontiguousarray(np.broadcast_to(whole, shape))
-
-    return replace(
-        work,
-        need=filled(work.need, work.plan_h.shape), rank=filled(work.rank, work.plan_h.shape),
-        starts_h=filled(work.starts_h, (kinds, columns)),
-        interruptions_per_hour=filled(work.interruptions_per_hour, (kinds, columns)),
-        lost_h=filled(work.lost_h, (kinds, columns)),
-    ), replace(yard, slots=filled(yard.slots, yard.opens_h.shape))  # fmt: skip
+def _beside(of_load: NDArray[Any], fleets: int) -> NDArray[Any]:
+    """Return an array of all fleets, from that of the runs they share."""
+    return of_load if fleets == 1 else np.tile(of_load, (1, fleets))
 
 
-def _whole_machines(load: Load, yard: Yard, work: JobWork, served: Served) -> None:
-    """Serve runs that take a whole machine each; `wait_h` gets their starts."""
-    columns = load.arrival_h.shape[1]
-    rows, free = np.arange(columns), yard.opens_h.copy()
-    flat, start, choice = free.reshape(-1), np.empty(free.shape), _Choice(yard.kind, columns)
-    for first in range(0, len(load.arrival_h), _CHUNK):
-        part = slice(first, first + _CHUNK)
-        expected, hours, place, due, _ = _durations(load, work, part)
-        for k in range(len(due)):
-            n = first + k
-            np.maximum(free, load.arrival_h[n], out=start)
-            chosen = choice.of(start, expected[k], place[k], due[k])
-            at = chosen * columns + rows
-            began = start.reshape(-1)[at]
-            takes = hours[k].reshape(-1)[yard.kind[chosen] * columns + rows]
-            served.wait_h[n], served.machine[n], served.hours[n] = began, chosen, takes
-            flat[at] = np.where(np.isfinite(takes), began + takes, flat[at])
-    served.used_h[:] = served.hours
+def _in_order(
+    load: Load, yard: Yard, work: JobWork, out: tuple[Floats, Floats, Floats, Ints]
+) -> None:
+    """Serve all runs; `out` gets start, duration, last busy time before of the machine, machine.
 
-
-def _parts_of_machines(load: Load, yard: Yard, work: JobWork, served: Served) -> None:
-    """Serve runs that take one or more slots of a machine; `wait_h` gets their starts.
+    A run takes the cheapest kind of machine in time, else the first to end. Machines of one kind
+    differ in their start only, so kinds are compared by their earliest one.
 
     The slots of a machine are kept in rising order of the time at which they are free, so that the
     n-th is the first time with n free slots. With `need` slots taken until `ended`, which is later
@@ -228,149 +208,109 @@ def _parts_of_machines(load: Load, yard: Yard, work: JobWork, served: Served) ->
 
         new[i] = max(old[i], min(ended, old[i + need]))
 
-    Most numbers of slots are asked for by many runs: `_Slots.free` keeps their times at hand.
+    A slab of `free` has the n-th slot of all machines; that of 0 slots is never read to choose.
     """
-    columns = yard.opens_h.shape[1]
-    rows = np.arange(columns)
-    slots = _Slots(yard, np.unique(np.maximum(work.need, 1)))
-    start, choice = np.empty(yard.opens_h.shape), _Choice(yard.kind, columns)
-    flat_start = start.reshape(-1)
-    for first in range(0, len(load.arrival_h), _CHUNK):
-        part = slice(first, first + _CHUNK)
-        expected, hours, place, due, needs = _durations(load, work, part)
-        for k in range(len(due)):
-            n = first + k
-            slots.first(needs[k], yard.kind, out=start)
-            np.maximum(start, load.arrival_h[n], out=start)
-            chosen = choice.of(start, expected[k], place[k], due[k])
-            began = flat_start.take(chosen * columns + rows)
-            of_kind = yard.kind.take(chosen) * columns + rows
-            takes = hours[k].reshape(-1).take(of_kind)
-            ended = began + takes
-            served.wait_h[n], served.machine[n], served.hours[n] = began, chosen, takes
-            need = needs[k].reshape(-1).take(of_kind)
-            busy_until = slots.take(chosen, np.where(np.isfinite(takes), need, 0), ended)
-            served.used_h[n] = np.maximum(ended - np.maximum(began, busy_until), 0.0)
+    start, hours, busy_until, machine = out
+    size, blocks, columns = yard.opens_h.shape
+    column, block, slab = np.arange(columns), blocks * columns, yard.opens_h.size
+    kind = np.repeat(yard.kind, columns // yard.kind.shape[1], axis=1)
+    source = kind * load.job.shape[1] + column % load.job.shape[1]
+    # one fleet with its kinds in their order
+    as_it_is = (
+        np.array_equal(source.ravel(), np.arange(source.size)) and columns == load.job.shape[1]
+    )
+    slots = work.slots[kind]
+    most = int(slots.max())
+    free = np.empty((most + 1, size, blocks, columns))
+    free[:] = yard.opens_h
+    free[np.broadcast_to(np.arange(most + 1)[:, None, None, None] > slots, free.shape)] = np.inf
+    flat = free.reshape(-1)
+    last = (slots * slab + np.arange(slab).reshape(yard.opens_h.shape)).reshape(-1)
+    rows, slabs = np.arange(size)[:, None] * block, np.arange(1, most + 1)[:, None] * slab
+    padded = np.full((2 * most, columns), np.inf)
+    beside = np.arange(most)[:, None] * columns + column
+    usual, *others = (int(n) for n in np.unique(np.clip(work.need, 1, most)))
+    first, end, key = (np.empty((blocks, columns)) for _ in range(3))
+    for begin in range(0, len(load.job), _CHUNK):
+        runs = _durations(load, work, slice(begin, begin + _CHUNK))
+        expected, place, need = (
+            of if as_it_is else of.reshape(len(of), -1).take(source, axis=1)
+            for of in (runs.expected_h, runs.place_h, runs.need)
+        )
+        arrival, due = (_beside(of, columns // load.job.shape[1])
+                        for of in (load.arrival_h[begin : begin + _CHUNK], runs.due_h))  # fmt: skip
+        needs = [(n, need == n) for n in others]
+        hours_of, need_of = (of.reshape(len(need), -1) for of in (runs.hours, runs.need))
+        for k in range(len(need)):
+            n = begin + k
+            np.minimum.reduce(free[usual], axis=0, out=first)
+            for number, here in needs:
+                np.copyto(first, np.minimum.reduce(free[number], axis=0, out=end), where=here[k])
+            np.maximum(first, arrival[k], out=first)
+            np.add(first, expected[k], out=end)
+            np.add(first, place[k], out=key)
+            np.copyto(key, end + _LATE, where=end > due[k])
+            chosen = key.argmin(axis=0)
+            chosen *= columns
+            chosen += column
+            of_run = source.take(chosen)
+            began = first.take(chosen, out=start[n], mode="clip")
+            ended = began + hours_of[k].take(of_run, out=hours[n], mode="clip")
+            taken = need_of[k].take(of_run)
+            at = (flat.take(rows + (taken * slab + chosen)) <= began).argmax(axis=0)
+            at *= block
+            at += chosen
+            machine[n] = at
+            flat.take(last.take(at), out=busy_until[n], mode="clip")
+            where = slabs + at
+            flat.take(where, out=padded[:most], mode="clip")
+            after = padded.take(beside + taken * columns)
+            np.minimum(after, ended, out=after)
+            np.maximum(after, padded[:most], out=after)
+            flat[where] = after
+    machine //= columns
 
 
-class _Choice:
-    """The machine of a run in each column: the cheapest in time, else the first to end.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Durations:
+    """What some runs take on every kind of machine, each of shape (runs, kinds, columns).
 
-    Machines of one kind differ in their start only, so kinds are compared by their earliest one.
-    A block is a row of machines of one kind.
+    expected_h, hours: duration as planned, and as it will be; infinite where it may not run [h].
+    place_h: place in the order of cost, times `_RANK` [h].
+    need: slots, 0 where it may not run.
+    due_h: end in time, shape (runs, columns) [h].
     """
 
-    def __init__(self, kind: Ints, columns: int) -> None:
-        begins = np.flatnonzero(np.diff(kind, prepend=NONE))
-        ends = [*begins[1:], len(kind)]
-        self.kinds = kind[begins]
-        self.blocks = [slice(int(b), int(e)) for b, e in zip(begins, ends, strict=True)]
-        self.numbers = np.arange(len(begins))[:, None]
-        self.first, self.end, self.key = (np.empty((len(begins), columns)) for _ in range(3))
-        self.mask = np.empty((len(kind), columns), dtype=np.bool_)
-
-    def of(self, start: Floats, expected: Floats, place: Floats, due: Floats) -> Ints:
-        """Return the number of a machine for each column.
-
-        Args:
-            start: earliest one on each machine, shape (machines, columns) [h].
-            expected: duration, shape (kinds, columns) [h].
-            place: in the order of cost, times `_RANK`, shape (kinds, columns) [h].
-            due: shape (columns,) [h].
-        """
-        first, end, key = self.first, self.end, self.key
-        for n, block in enumerate(self.blocks):
-            np.minimum.reduce(start[block], axis=0, out=first[n])
-        np.add(first, expected.take(self.kinds, axis=0), out=end)
-        np.add(first, place.take(self.kinds, axis=0), out=key)
-        np.copyto(key, end + _LATE, where=end > due)
-        # no time is negative: only machines of the chosen block are at its first start
-        np.copyto(first, -1.0, where=self.numbers != key.argmin(axis=0))
-        for n, block in enumerate(self.blocks):
-            np.equal(start[block], first[n], out=self.mask[block])
-        return np.asarray(self.mask.argmax(axis=0))
+    expected_h: Floats
+    hours: Floats
+    place_h: Floats
+    need: Ints
+    due_h: Floats
 
 
-class _Slots:
-    """Times at which the slots of machines are free, in rising order [h].
-
-    Args:
-        yard: the machines.
-        needs: numbers of slots that runs ask for, rising.
-    """
-
-    def __init__(self, yard: Yard, needs: Ints) -> None:
-        machines, self.columns = yard.opens_h.shape
-        self.most = int(yard.slots.max())
-        self.rows = np.arange(self.columns)
-        times = np.repeat(yard.opens_h[:, None, :], self.most, axis=1)
-        times[np.arange(self.most)[:, None] >= yard.slots[:, None, :]] = np.inf
-        self.times = times
-        self.needs = [int(n) for n in needs if n <= self.most]
-        self.free = [np.ascontiguousarray(times[:, n - 1]) for n in self.needs]
-        self.last = np.maximum(yard.slots - 1, 0).reshape(-1) * self.columns
-        self.size = self.most * self.columns
-        self.place = np.arange(self.most)[:, None] * self.columns + self.rows
-        self.padded = np.full((2 * self.most, self.columns), np.inf)
-        self.mask = np.empty((machines, self.columns), dtype=np.bool_)
-
-    def first(self, need: Ints, kind: Ints, out: Floats) -> None:
-        """Write the first time with so many free slots, shape (machines, columns).
-
-        `need` is by kind, shape (kinds, columns); `kind` is that of each machine.
-        """
-        np.copyto(out, self.free[0])
-        for n, free in zip(self.needs[1:], self.free[1:], strict=True):
-            (need == n).take(kind, axis=0, out=self.mask, mode="clip")
-            np.copyto(out, free, where=self.mask)
-
-    def take(self, machine: Ints, need: Ints, ended: Floats) -> Floats:
-        """Take slots of one machine per column until `ended`; return its last busy time before."""
-        at = machine * self.size + self.place
-        flat, padded = self.times.reshape(-1), self.padded
-        flat.take(at, out=padded[: self.most], mode="clip")
-        where = machine * self.columns + self.rows
-        busy_until = padded.reshape(-1).take(self.last.take(where) + self.rows)
-        after = padded.reshape(-1).take(self.place + need * self.columns)
-        np.minimum(after, ended, out=after)
-        np.maximum(after, padded[: self.most], out=after)
-        np.copyto(after, padded[: self.most], where=need == 0)
-        flat[at] = after
-        for n, free in zip(self.needs, self.free, strict=True):
-            free.reshape(-1)[where] = after[n - 1]
-        return np.asarray(busy_until)
-
-
-def _durations(
-    load: Load, work: JobWork, part: slice
-) -> tuple[Floats, Floats, Floats, Floats, Ints]:
-    """Return expected and true duration, place in the order of cost, due time and need of runs.
-
-    Each run has its own scatter and its own interruptions. Shapes (runs, kinds, columns) and, of
-    the due time, (runs, columns).
-    """
+def _durations(load: Load, work: JobWork, part: slice) -> _Durations:
+    """Return what runs take: each has its own scatter and its own interruptions."""
     job = np.maximum(load.job[part], 0)
-    kinds, _, columns = work.plan_h.shape
-    at = job * columns + np.arange(columns)
-
-    def of_runs(table: NDArray[Any]) -> NDArray[Any]:
-        return np.stack([table[k].reshape(-1).take(at) for k in range(kinds)], axis=1)
-
-    expected, place, need = of_runs(work.plan_h), of_runs(work.rank * _RANK), of_runs(work.need)
+    kinds, _, scenarios = work.plan_h.shape
+    at = job * scenarios + np.arange(job.shape[1]) % scenarios
+    shape = (len(job), kinds, job.shape[1])
+    expected, hours, place = (np.empty(shape) for _ in range(3))
+    need = np.empty(shape, dtype=np.intp)
+    for k in range(kinds):
+        expected[:, k], place[:, k] = work.plan_h[k].take(at), (work.rank[k] * _RANK).take(job)
+        need[:, k] = np.maximum(work.need[k], 1).take(job)
+        starts, often, lost = work.starts_h[k], work.interruptions_per_hour[k], work.lost_h[k]
+        undisturbed = expected[:, k] - starts
+        if not often:
+            hours[:, k] = undisturbed * load.scatter[part] + starts
+            continue
+        # the expected duration has the mean loss: rate x time without the start-up
+        number = often * np.where(np.isfinite(undisturbed), undisturbed, 0.0)
+        happened = _poisson(load.luck[part], number)
+        hours[:, k] = (undisturbed - number * lost) * load.scatter[part] + happened * lost + starts
+    need[np.isinf(expected)] = 0
     due = load.arrival_h[part] + work.within_h[job] * _ROUNDING
-    scatter, starts = load.scatter[part, None, :], work.starts_h
-    undisturbed = expected - starts
-    often = work.interruptions_per_hour
-    if not often.any():
-        hours = undisturbed * scatter + starts
-        return expected, hours, place, due, np.maximum(need, 1)
-    # the expected duration has the mean loss: rate x time without the start-up
-    number = often * np.where(np.isfinite(undisturbed), undisturbed, 0.0)
-    happened = np.zeros(number.shape)
-    for kind in np.flatnonzero(often.any(axis=1)):
-        happened[:, kind] = _poisson(load.luck[part], number[:, kind])
-    hours = (undisturbed - number * work.lost_h) * scatter + happened * work.lost_h + starts
-    return expected, hours, place, due, np.maximum(need, 1)
+    return _Durations(expected_h=expected, hours=hours, place_h=place, need=need, due_h=due)
 
 
 def _poisson(share: Floats, mean: Floats) -> Floats:

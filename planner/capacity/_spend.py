@@ -18,6 +18,7 @@ from typing import Final
 import numpy as np
 
 from planner.capacity._months import Simulated
+from planner.capacity._queue import Ints
 from planner.capacity._records import STANDING, Machine, Stock
 from planner.core import HOUR_S, Floats, Text
 from planner.cost import (
@@ -93,13 +94,14 @@ def spend(simulated: Simulated) -> Spend:
         return Spend(running=none, capital=none, hours=none, busy=none, there=there,
                      utilisation=None)  # fmt: skip
     sizes = np.array([m.accelerators for m in case.machines])
-    part = case.needs / sizes[:, None]
-    kind = simulated.kind[np.maximum(served.machine, 0)]
-    job = np.maximum(simulated.load.job, 0)
-    busy = simulated.by_stock_and_month(served.hours * part[kind, job]) * simulated.scale
-    used = simulated.by_stock_and_month(served.used_h) * simulated.scale
-    runs = simulated.by_stock_and_month() * simulated.scale
-    billed = simulated.by_stock_and_month(_billed(simulated)) * simulated.scale
+    at = simulated.with_machine
+    kind = simulated.kind[served.machine.take(at)]
+    part = (case.needs / sizes[:, None])[kind, simulated.load.job.take(at)]
+    used_h = served.used_h.take(at)
+    busy, used, runs, billed = (
+        simulated.by_stock_and_month(of) * simulated.scale
+        for of in (served.hours.take(at) * part, used_h, None, _billed(simulated, kind, used_h))
+    )
     running, capital = np.zeros(shape), np.zeros(shape)
     for n, stock in enumerate(simulated.stocks):
         machine = simulated.machine(stock)
@@ -162,17 +164,13 @@ def energy_of(simulated: Simulated, spent: Spend) -> tuple[float, float | None]:
     return total, None if unknown else carbon
 
 
-def _billed(simulated: Simulated) -> Floats:
-    """Return billed hours of every run [h]."""
-    hours = simulated.served.used_h.copy()
-    kinds = simulated.kind[np.maximum(simulated.served.machine, 0)]
-    worked = hours > 0.0
-    for k in np.unique(simulated.kind):
-        rental = simulated.case.machines[k].rental
-        if rental is None:
-            continue
-        here = worked & (kinds == k)
-        hours[here] = billed_s(rental, hours[here] * HOUR_S) / HOUR_S
+def _billed(simulated: Simulated, kind: Ints, used_h: Floats) -> Floats:
+    """Return billed hours of runs on machines of these kinds, from their hours in use [h]."""
+    hours = used_h.copy()
+    for k in np.unique(kind):
+        if (rental := simulated.case.machines[k].rental) is not None:
+            here = (kind == k) & (hours > 0.0)
+            hours[here] = billed_s(rental, hours[here] * HOUR_S) / HOUR_S
     return hours
 
 

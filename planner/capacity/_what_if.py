@@ -9,7 +9,7 @@ measurement narrows the simulated interval as it narrows that of this model, in 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -48,7 +48,7 @@ MOST_INPUTS: Final = 10
 AT_ONCE: Final = 4
 """Factors that are simulated side by side."""
 MOST_FIXES: Final = 6
-RUNS: Final = "Runs of all jobs"
+RUNS: Final = Text("Runs of all jobs (± {demand:.0f} %)", demand=100.0 * DEMAND)
 POWER: Final = "Electricity"
 
 
@@ -59,15 +59,14 @@ def breaks_first(
 
     `keeps` says whether the planned runs are in time, by all simulated months.
     """
-    case, small, limit = fast.full, fast.case, 1.0 - horizon.probability
-    low, high, name = 1.0, MOST_FACTOR, ""
-    factors = [1.0, *np.linspace(1.0, MOST_FACTOR, AT_ONCE)[1:]]
+    case, limit = fast.full, 1.0 - horizon.probability
+    low, high, name, narrow = 1.0, MOST_FACTOR, "", False
+    factors = [*np.linspace(1.0, MOST_FACTOR, AT_ONCE)]
     while True:
-        looked = _late(case, small, [(stocks, f) for f in factors], limit)
-        looked = [(late and not (keeps and f == 1.0), job)
-                  for f, (late, job) in zip(factors, looked, strict=True)]  # fmt: skip
-        broken = [(f, job) for f, (late, job) in zip(factors, looked, strict=True) if late]
-        if not broken and high == MOST_FACTOR:
+        late = _first_late(
+            fast, stocks, [factors] if narrow else [factors[:2], factors[2:]], limit, keeps=keeps
+        )
+        if late is None and high == MOST_FACTOR:
             return Breaks(
                 sentence=Text(
                     "Nothing breaks up to {most_factor} x the planned runs.",
@@ -77,12 +76,12 @@ def breaks_first(
                 factor=None,
                 fix="",
             )
-        if broken:
-            high, name = broken[0][0], case.jobs[broken[0][1]].name
+        if late is not None:
+            high, name = late[0], case.jobs[late[1]].name
         low = max((f for f in factors if f < high), default=high if high == 1.0 else low)
         if high - low <= FACTOR_STEP:
             break
-        factors = [*np.linspace(low, high, AT_ONCE + 2)[1:-1]]
+        factors, narrow = [*np.linspace(low, high, AT_ONCE + 2)[1:-1]], True
     at = round(low / FACTOR_STEP) * FACTOR_STEP
     limits = percent(limit)
     when = (
@@ -96,33 +95,50 @@ def breaks_first(
         ),
         job=name,
         factor=at,
-        fix=_fix(case, small, stocks, high, limit),
+        fix=_fix(fast, stocks, high, limit),
     )
 
 
-def _late(
-    case: Simulation,
-    small: Simulation,
-    fleets: Sequence[tuple[Sequence[Stock], float]],
+def _first_late(
+    fast: Compared,
+    stocks: Sequence[Stock],
+    parts: Iterable[Sequence[float]],
     limit: float,
+    *,
+    keeps: bool,
+) -> tuple[float, int] | None:
+    """Return the first factor of all runs at which a fleet is late, with the latest job, or None.
+
+    Factors of a part are simulated side by side, a part with more runs only where it is needed.
+    """
+    for part in parts:
+        factors = [f for f in part if not (keeps and f == 1.0)]
+        looked = _late(fast, [(stocks, f) for f in factors], limit)
+        for factor, (late, job) in zip(factors, looked, strict=True):
+            if late:
+                return factor, job
+    return None
+
+
+def _late(
+    fast: Compared, fleets: Sequence[tuple[Sequence[Stock], float]], limit: float
 ) -> list[tuple[bool, int]]:
     """Return whether each fleet is late at its factor of all runs, and the latest job."""
-    worst = [late_in_full(case, simulated) for simulated in simulate_all(small, fleets)]
+    simulated = simulate_all(fast.case, fleets) if fleets else []
+    worst = [late_in_full(fast.full, s) for s in simulated]
     return [(bool((w > limit + 1e-12).any()), int(np.argmax(w))) for w in worst]
 
 
-def _fix(
-    case: Simulation, small: Simulation, stocks: Sequence[Stock], factor: float, limit: float
-) -> str:
+def _fix(fast: Compared, stocks: Sequence[Stock], factor: float, limit: float) -> str:
     """Return the cheapest single machine more that keeps the deadlines, in one sentence."""
+    case = fast.full
     kinds = sorted(case.machines, key=lambda m: (m.term in STANDING, held_cost(m, case.months)
                                                  if m.term in STANDING else _price(m)))  # fmt: skip
     there = {s.machine for s in stocks}
     kinds = [m for m in kinds if m.term != "owned" and (m.id in there or m.term in STANDING)]
-    tried = [(merged([*stocks, Stock(machine=m.id)]), factor) for m in kinds[:MOST_FIXES]]
-    for machine, (late, _) in zip(
-        kinds, _late(case, small, tried, limit) if tried else [], strict=False
-    ):
+    kinds = kinds[:MOST_FIXES]
+    tried = [(merged([*stocks, Stock(machine=m.id)]), factor) for m in kinds]
+    for machine, (late, _) in zip(kinds, _late(fast, tried, limit), strict=True):
         if not late:
             return Text("One more {machine} fixes it.", machine=machine.label)
     return ""
@@ -198,7 +214,7 @@ def model_of(simulated: Simulated, busy_h: Floats, cost: Estimate) -> _Model:
         cost: of a month, as simulated [USD].
     """
     case = simulated.case
-    done = simulated.by_job_and_stock(simulated.served.hours)
+    done = simulated.by_job_and_stock(simulated.served.hours.take(simulated.with_machine))
     every = done.sum(axis=0)
     share = np.divide(done, every, out=np.zeros(done.shape), where=every > 0.0)
     work = (share * busy_h.mean(axis=2)).mean(axis=2)

@@ -8,8 +8,9 @@ from planner.catalog._combine import (
     is_stale,
     merged,
     offers_of,
+    sole_accelerator,
     tariff_of,
-    with_known_accelerators,
+    with_accelerator_ids,
     words_of,
 )
 from planner.catalog._records import PRECISIONS, Accelerator, Catalog, Offer, Origin, Tariff

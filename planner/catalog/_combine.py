@@ -38,20 +38,38 @@ _SIZE: Final = re.compile(r"(\d+)\s*(gb|gib)\b")
 
 def accelerator_named(catalog: Catalog, text: str) -> Accelerator | Refusal:
     """Return the accelerator of a text, by id, name or alias; a refusal has suggestions."""
-    own = catalog.accelerators
-    places = _places(tuple((a.id, a.name, *a.aliases) for a in own))
-    if text in places.by_id:
-        return own[places.by_id[text]]
-    words = words_of(text)
-    alike = places.by_model.get(_model(words), ()) if _model(words) else ()
-    plain = {i for i, name in alike if _same_model(words, name, own[i])}
-    matches = [own[i] for i in places.by_words.get(words, ()) or sorted(plain)]
+    own, places = catalog.accelerators, _places_of(catalog)
+    matches = _matches(catalog, text)
     if len(matches) == 1:
         return matches[0]
+    words = words_of(text)
     like = matches or [own[i] for i, n in places.names if words and any(words <= w for w in n)]
     if like:
         return _several(text, like)
     return _unknown(tuple(a.name for a in own), text)
+
+
+def sole_accelerator(catalog: Catalog, text: str) -> Accelerator | None:
+    """Return the accelerator of a text; None where it names none or several.
+
+    A search for suggestions takes 3 ms: thousands of runs name a machine that is no accelerator.
+    """
+    matches = _matches(catalog, text)
+    return matches[0] if len(matches) == 1 else None
+
+
+def _matches(catalog: Catalog, text: str) -> list[Accelerator]:
+    own, places = catalog.accelerators, _places_of(catalog)
+    if text in places.by_id:
+        return [own[places.by_id[text]]]
+    words = words_of(text)
+    alike = places.by_model.get(_model(words), ()) if _model(words) else ()
+    plain = {i for i, name in alike if _same_model(words, name, own[i])}
+    return [own[i] for i in places.by_words.get(words, ()) or sorted(plain)]
+
+
+def _places_of(catalog: Catalog) -> "_Places":
+    return _places(tuple((a.id, a.name, *a.aliases) for a in catalog.accelerators))
 
 
 def accelerators_alike(catalog: Catalog, text: str) -> tuple[Accelerator, ...]:
@@ -243,7 +261,7 @@ def is_stale(as_of: date, today: date) -> bool:
     return passed > STALE_MONTHS or (passed == STALE_MONTHS and today.day > as_of.day)
 
 
-def with_known_accelerators(offers: Parsed, catalog: Catalog) -> Parsed:
+def with_accelerator_ids(offers: Parsed, catalog: Catalog) -> Parsed:
     """Return offers with the ids of their accelerators in place of the names in the file.
 
     Offers of unknown accelerators are removed, each with a problem and suggestions. After

@@ -9,7 +9,7 @@ from planner.compare._assumptions import Assumptions, Electricity
 from planner.core import Estimate, Floats, Refusal, Text, listed_words, plain, plural, several
 from planner.cost import DOLLARS, Display, price
 from planner.epochs import basis_in_words
-from planner.job import Candidate, Goal, Job, Known, Order, Timed
+from planner.job import Candidate, Goal, Job, Order, Timed, TimeSources
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +39,7 @@ class Limits:
 
 CHEAPEST: Final = Limits()
 USUAL: Final = Assumptions()
-NOTHING: Final = Known()
+NOTHING: Final = TimeSources()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,7 +100,7 @@ class CompareQuestion:
 
     job: Job
     goal: Goal
-    measurements: Known = NOTHING
+    measurements: TimeSources = NOTHING
     assumed: Assumptions = USUAL
     limits: Limits = CHEAPEST
     electricity: Electricity | None = None

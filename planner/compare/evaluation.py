@@ -427,7 +427,7 @@ def _without_start(rows: Sequence[Row]) -> tuple[str, ...]:
 def _states_no_start(row: Row) -> bool:
     total, run = row.timed.total, row.candidate.run
     without = isinstance(total, Estimate) and START_NOT_INCLUDED in total.reasons
-    return without or (run is not None and not run.run.start_known)
+    return without or (run is not None and not run.run.has_start)
 
 
 def _row(question: CompareQuestion, candidate: Candidate) -> Row:

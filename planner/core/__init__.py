@@ -131,7 +131,7 @@ if TYPE_CHECKING:
         positive,
         speak_once,
     )
-    from planner.core.slugs import file_slug, looked_up, not_found, slug
+    from planner.core.slugs import file_slug, looked_up, no_match, slug
 else:
     __getattr__ = on_first_use(
         __name__, "_durations", "_numbers", "_estimate", "_tables", "parameters", "slugs",

@@ -5,11 +5,16 @@ name to the loopback address. These headers then show it.
 """
 
 import ipaddress
+from collections.abc import Mapping
 from typing import Final
 from urllib.parse import SplitResult, urlsplit
 
 ANOTHER_ACCOUNT: Final = "x-epochwise-another-account"
 """Header of `api.guard` on requests of another account of this machine; it drops a client's own."""
+_FORWARDED: Final = (
+    "Forwarded", "Via", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto",
+    "X-Forwarded-Server", "X-Real-Ip",
+)  # fmt: skip
 _ENCRYPTED: Final = frozenset({"https", "wss"})
 _PORTS: Final = {"http": 80, "https": 443, "ws": 80, "wss": 443}
 
@@ -32,6 +37,11 @@ def is_loopback(name: str) -> bool:
         return False
     mapped = getattr(address, "ipv4_mapped", None)
     return (mapped or address).is_loopback
+
+
+def is_forwarded(headers: Mapping[str, str]) -> bool:
+    """Return whether a header says that a proxy forwards the request."""
+    return any(headers.get(name) for name in _FORWARDED)
 
 
 def is_own(origin: str | None, host: str | None, scheme: str | None = None) -> bool:

@@ -15,7 +15,7 @@ from types import MappingProxyType
 from typing import Any, Final, Literal, TypeVar
 from urllib.parse import parse_qs, quote, urlencode, urlsplit
 
-from planner.core._text import Text, paragraph
+from planner.core._text import Text, paragraph, sentence_case
 
 Kind = Literal["text", "whole", "number", "choice", "flag", "date"]
 QueryTexts = Mapping[str, Sequence[str]]
@@ -63,6 +63,8 @@ _HOURS: Final[Mapping[str, float]] = MappingProxyType(
     }
 )  # fmt: skip
 """Units of a duration in hours; a month has no fixed length, and `m` could be one."""
+_COUNTED: Final = frozenset({"", "1", "1/month", "FLOP/sample", "devices", "samples", "tokens"})
+"""Units that the label of a field names."""
 HOURS: Final = "h"
 """Unit of durations: they may be written with a unit of their own, as 2 weeks."""
 
@@ -74,7 +76,9 @@ class Parameter:
     `default` None is "not set". `least` and `most` are the inclusive limits of numbers. `many` is
     the largest number of values: one is a single value, more are a tuple. `longest` is the most
     letters of a text; only one with `lines` may have several. `short` numbers may end in a letter:
-    7B, 100M, 1.5T. `also` are other names of choices, in small letters.
+    7B, 100M, 1.5T. `also` are other names of choices, in small letters. `words` describe it in
+    commands and interfaces. Its field on a page has `label`, by default its name, and `help`, by
+    default its words; "" is a field without help.
     """
 
     name: str
@@ -90,6 +94,23 @@ class Parameter:
     longest: int = LONGEST_VALUE
     short: bool = False
     lines: bool = False
+    label: str = ""
+    help: str | None = None
+
+    def title(self, unit: str | None = None) -> str:
+        """Return the label of its field, with the unit in brackets; counts have none.
+
+        `unit` is another unit, such as the currency shown; "" is none.
+        """
+        label = self.label or sentence_case(self.name.replace("_", " "))
+        unit = self.unit if unit is None else unit
+        counted = unit in _COUNTED or unit.casefold() == label.casefold()
+        return label if counted else f"{label} ({unit})"
+
+    @property
+    def hint(self) -> str | None:
+        """The help of its field; None without one."""
+        return (sentence_case(self.words) if self.help is None else self.help) or None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -140,7 +140,7 @@ def _bare(text: str) -> str:
     return "-".join(part for part in text.split("-") if part != UNOFFICIAL)
 
 
-def not_found(kind: str, text: str, names: Mapping[str, str]) -> str:
+def no_match(kind: str, text: str, names: Mapping[str, str]) -> str:
     """Return why a link's text matches nothing in `names`, and what to choose instead."""
     alike = looked_up(text, names)
     if isinstance(alike, str) or not alike:

@@ -21,7 +21,7 @@ from planner.cost._display import (
     DOLLARS,
     SOURCE,
     Display,
-    amount_text,
+    amount_texts,
     currency_problem,
     in_usd,
     money,

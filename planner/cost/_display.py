@@ -138,7 +138,7 @@ def money(amount_usd: float, display: Display = DOLLARS) -> str:
     NaN is 'not known', infinity 'no limit'; a saving keeps its minus sign.
     """
     amount = shown(amount_usd, display)
-    return _not_finite(amount) or f"{amount_text(amount)} {display.currency}"
+    return _not_finite(amount) or f"{_number(_rounded(amount))} {display.currency}"
 
 
 def money_with_interval(amount_usd: Estimate, display: Display = DOLLARS) -> str:
@@ -180,9 +180,10 @@ def _ends(amount_usd: Estimate, display: Display, unit: str | None = None) -> tu
         shown(float(x), display) for x in (amount_usd.value, amount_usd.low, amount_usd.high)
     )
     unit = f" {display.currency}" if unit is None else unit
+    ends = rounded_ends(value, low, high, DIGITS)
     first, second, third = (
-        _not_finite(end) or f"{amount_text(end)}{unit}"
-        for end in rounded_ends(value, low, high, DIGITS)
+        text if _not_finite(end) else f"{text}{unit}"
+        for end, text in zip(ends, amount_texts(*ends), strict=True)
     )
     return first, second, third
 
@@ -197,9 +198,17 @@ def price(amount_usd: float, display: Display = DOLLARS) -> str:
     return _not_finite(amount) or f"{_number(_to(amount, cents))} {display.currency}"
 
 
-def amount_text(amount: float) -> str:
-    """Return an amount without its currency as `money` writes it: '5.60', '35', '1,240'."""
-    return _not_finite(amount) or _number(_rounded(amount))
+def amount_texts(*amounts: float) -> tuple[str, ...]:
+    """Return amounts of one interval without a currency: '6.00', '3.90', '9.30'; '35', '30', '41'.
+
+    Where one below 10 has cents, all below 10 have.
+    """
+    texts = [_not_finite(amount) or _number(_rounded(amount)) for amount in amounts]
+    cents = any("." in text for text in texts)
+    return tuple(
+        f"{text}.00" if cents and 1.0 <= abs(amount) < 10.0 and "." not in text else text
+        for amount, text in zip(amounts, texts, strict=True)
+    )
 
 
 def _rounded(amount: float) -> Decimal:

@@ -44,6 +44,7 @@ SAMPLES_PER_EPOCH: Final = Parameter(
     name="samples_per_epoch",
     words="training samples of an epoch; without it the size of the data set",
     kind="whole", unit="samples", least=1, most=MOST_SAMPLES, short=True,
+    help="Training samples of one epoch",
 )  # fmt: skip
 """The same name in links, commands, the HTTP interface and the run table."""
 ADD_SIZE: Final = (

@@ -662,7 +662,7 @@ def basis_in_words(option: Option, epochs: int) -> str:
     projected = run.epochs_measured is not None and epochs * ratio > run.epochs_measured
     return joined(", ", (
         run.basis, count, "converted" if is_converted(option) else "",
-        "projected" if projected else "", "" if run.start_known else "start-up time not included",
+        "projected" if projected else "", "" if run.has_start else "start-up time not included",
     ))  # fmt: skip
 
 

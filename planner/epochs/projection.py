@@ -417,7 +417,7 @@ def _with_kinds(total: Estimate | Refusal, kinds: Steadiness, *, split: bool) ->
 def _reasons(later: LaterEpochs) -> tuple[str, ...]:
     """Return the source of the interval, where it is not these epochs alone."""
     sd = f"{100 * later.prior.sd:.2g} %"
-    if not later.known_scatter:
+    if not later.shows_scatter:
         unknown = "The scatter of the epochs is unknown; the interval uses that of other runs"
         return (f"{unknown} ({sd}).",)
     if later.prior.sd > SD0:

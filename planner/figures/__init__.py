@@ -87,6 +87,7 @@ from planner.figures._steps_to_target import (
 )
 from planner.figures._still import svg
 from planner.figures._tiles import (
+    DIGITS,
     Card,
     IntervalBar,
     Markup,

@@ -9,18 +9,36 @@ from typing import Final
 import numpy as np
 
 from planner.core import HOUR_S, Floats, Text, percent, plain
-from planner.figures.frame import HEIGHT, SECONDS, ChartSpec, Drawing, Theme, escape, rgba
+from planner.figures.frame import (
+    BAND,
+    HEIGHT,
+    SECONDS,
+    ChartSpec,
+    Drawing,
+    LegendEntry,
+    Theme,
+    escape,
+    rgba,
+)
 
 _DASHES: Final = ("solid", "dot", "dash", "dashdot", "longdash", "longdashdot")
 ROW_PX: Final = 74
 """Height of one job's waiting times [px]."""
 _AROUND_PX: Final = 96
+_LEGEND_PX: Final = 60
+"""Height of the legend below them, which has three entries on a telephone [px]."""
 _TICKS: Final[Mapping[float, str]] = {
     0.01: "36 s", 0.1: "6 min", 1.0: "1 h", 10.0: "10 h", 100.0: "100 h", 1000.0: "1,000 h",
 }  # fmt: skip
 """Ticks of waiting times [h]."""
 _SHORT: Final = 14
 """Letters of names that stand at the ends of lines; longer ones are in a legend."""
+_RUNS: Final = LegendEntry(words="share of runs", shade=0.3, slot=0)
+_MEDIAN: Final = LegendEntry(words="median wait", width=3.0, slot=0)
+_ALLOWED: Final = LegendEntry(
+    words="longest wait of a median run that ends in time", width=3.0, slot=1
+)
+_PAYS_OFF: Final = LegendEntry(words="90 % interval of the break-even", shade=0.16)
 _TOP: Final = 0.62
 """Height of the highest curve, of the distance of two rows."""
 
@@ -50,8 +68,10 @@ def money_lines(
         colour, dash = theme.colour(line.slot), _DASHES[place % len(_DASHES)]
         drawing.band(line.month, line.low / size, line.high / size, colour=colour,
                      name=line.label)  # fmt: skip
+        if bool((line.high > line.low).any()):
+            drawing.legend(BAND)
         drawing.line(
-            line.month, line.value / size, name=escape(line.label),
+            line.month, line.value / size, name=escape(line.label), showlegend=_long(lines),
             customdata=np.stack([line.low / size, line.high / size], axis=-1),
             line={"color": colour, "width": 2.5, "dash": dash},
             hovertemplate=f"<b>%{{fullData.name}}</b><br>month %{{x:.0f}}: %{{y:,.4~g}} {unit}<br>"
@@ -63,13 +83,13 @@ def money_lines(
             ends = "" if high - low < 1.0 else f" ({low:.0f}–{min(high, months):.0f})"
             drawing.mark(
                 value,
-                Text("cheaper from month {value:.0f}{ends}", value=value, ends=ends),
+                Text("cheaper than renting\nfrom month {value:.0f}{ends}", value=value, ends=ends),
                 log=False,
             )
     step = 6 if months <= 60 else 12
     drawing.x = {"title": "month", "range": [0.0, months], "dtick": step}
     drawing.y = {
-        "title": Text("spent so far ({unit})", unit=unit),
+        "title": Text("expected cost so far ({unit})", unit=unit),
         "rangemode": "tozero",
         "tickformat": ",~r",
     }
@@ -79,20 +99,22 @@ def money_lines(
 def _named(
     drawing: Drawing, lines: Sequence[MoneyLine | HourLine], ends: Sequence[float]
 ) -> ChartSpec:
-    if max((len(x.short) for x in lines), default=0) <= _SHORT:
+    if not _long(lines):
         drawing.end_labels(lines, ends, log=False)
         return drawing.figure()
-    rows = -(-len(lines) // 2)
+    rows = -(-(len(lines) + 1) // 2)
     drawing.height += 22 * rows
     drawing.layout = {
         "showlegend": True,
         "legend": {"orientation": "h", "y": -0.16, "yanchor": "top", "x": 0},
         "margin": {"l": 64, "r": 16, "t": 44, "b": 56 + 22 * rows},
     }
-    spec = drawing.figure()
-    for trace in spec["data"]:
-        trace["showlegend"] = trace.get("hoverinfo") != "skip"
-    return spec
+    return drawing.figure()
+
+
+def _long(lines: Sequence[MoneyLine | HourLine]) -> bool:
+    """Return whether the names have no room at the ends of the lines."""
+    return max((len(x.short) for x in lines), default=0) > _SHORT
 
 
 def _unit(tops: Sequence[float], currency: str) -> tuple[float, str]:
@@ -162,9 +184,10 @@ class WaitRow:
 
 def waiting_times(rows: Sequence[WaitRow], theme: Theme) -> ChartSpec:
     """Return one curve of waiting times for each job, on a common logarithmic axis."""
-    height = max(HEIGHT, _AROUND_PX + ROW_PX * len(rows))
+    height = max(HEIGHT, _AROUND_PX + ROW_PX * len(rows) + _LEGEND_PX)
     drawing = Drawing(theme, height=height)
     highest = max((float(r.shares.max(initial=0.0)) for r in rows), default=0.0) or 1.0
+    drawing.legend(_RUNS)
     for place, row in enumerate(rows):
         _wait(drawing, row, float(len(rows) - 1 - place), highest)
     drawing.x = {
@@ -173,7 +196,7 @@ def waiting_times(rows: Sequence[WaitRow], theme: Theme) -> ChartSpec:
     }  # fmt: skip
     drawing.y = {"showticklabels": False, "showgrid": False, "fixedrange": True,
                  "range": [-0.1, max(len(rows) - 1, 0) + 1.05]}  # fmt: skip
-    drawing.layout = {"margin": {"l": 16, "r": 16, "t": 16, "b": 48},
+    drawing.layout = {"margin": {"l": 24, "r": 16, "t": 16, "b": 48},
                       "meta": {SECONDS: {"xaxis": HOUR_S}}}  # fmt: skip
     return drawing.figure()
 
@@ -194,13 +217,15 @@ def _wait(drawing: Drawing, row: WaitRow, base: float, highest: float) -> None:
     )  # fmt: skip
     median_h = row.median_s / HOUR_S
     if np.isfinite(median_h) and median_h > 0.0:
+        drawing.legend(_MEDIAN)
         _tick(drawing, max(median_h, 0.01), base, colour, f"{row.label}: median")
     if row.allowed_s is not None:
+        drawing.legend(_ALLOWED)
         _tick(
             drawing,
             max(row.allowed_s / HOUR_S, 0.01),
             base,
-            theme.warning,
+            theme.colour(1),
             Text("{row}: longest wait of a median run that ends in time", row=row.label),
         )
     late = f", {row.late} late" if row.late else ""
@@ -252,7 +277,7 @@ def cost_by_use(
     top = 3.0 * max(flat)
     for place, line in enumerate(lines):
         drawing.line(
-            utilisation, line.value, name=escape(line.label),
+            utilisation, line.value, name=escape(line.label), showlegend=_long(lines),
             line={"color": theme.colour(line.slot), "width": 2.5,
                   "dash": _DASHES[place % len(_DASHES)]},
             hovertemplate=f"<b>%{{fullData.name}}</b><br>%{{x:.0%}}: %{{y:,.3~r}} {currency}/h"
@@ -264,9 +289,10 @@ def cost_by_use(
         "range": [0.0, top],
         "tickformat": ",~r",
     }
-    if break_even is not None and break_even[0] <= 1.0:
+    if break_even is not None and break_even[0] < 1.0:
         value, low, high = break_even
         drawing.zone(low, min(high, 1.0))
+        drawing.legend(_PAYS_OFF)
         drawing.mark(
             value, Text("buying is cheaper from {value:.0f} %", value=100.0 * value), log=False
         )

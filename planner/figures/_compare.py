@@ -402,6 +402,7 @@ def _axis(values: Sequence[float], title: str) -> dict[str, Any]:
     return {"title": title, "type": "log", "range": span} | log_ticks(low, high)
 
 
+_REVERSED: Final = LegendEntry(words="beyond it the ranking reverses", dash="dash", width=1.0)
 PITCH: Final = 40
 """Height of one row [px]."""
 _AROUND: Final = 96
@@ -434,8 +435,9 @@ def tornado(
 ) -> ChartSpec:
     """Return bars from the widest down; `compared` marks 0, where the two options cost the same."""
     drawing = Drawing(theme, height=_AROUND + PITCH * len(bars))
-    drawing.legend(LegendEntry(words="input at its low end (5 %)", slot=0, width=9.0),
-                   LegendEntry(words="at its high end (95 %)", slot=1, width=9.0))  # fmt: skip
+    drawing.legend(LegendEntry(words="one input at its low end (5 %)", slot=0, width=9.0),
+                   LegendEntry(words="at its high end (95 %)", slot=1, width=9.0),
+                   LegendEntry(words="all in the middle", width=1.0))  # fmt: skip
     top = len(bars) - 1
     for place, bar in enumerate(bars):
         _tornado_bar(drawing, bar, base, top - place)
@@ -446,6 +448,7 @@ def tornado(
                  name="middle", line={"color": theme.quiet, "width": 1})  # fmt: skip
     if compared and drawing.x["range"][0] < 0.0 < drawing.x["range"][1]:
         drawing.mark(0.0, "cost the same", log=False)
+        drawing.legend(_REVERSED)
     return drawing.figure()
 
 

@@ -11,6 +11,7 @@ from planner.core import Floats, Text, in_one_unit, plain, with_ends
 from planner.figures.frame import (
     BAND,
     DASHES,
+    LAST_MEASURED,
     LEAST_HEIGHT,
     LEFT_OUT,
     MEASURED,
@@ -245,15 +246,12 @@ def total_time(lines: Sequence[TimeLine], epochs: int, theme: Theme, *, log: boo
     return drawing.figure()
 
 
-_LAST: Final = LegendEntry(words="last measured epoch", symbol="circle")
-
-
 def _time_legend(lines: Sequence[TimeLine]) -> list[LegendEntry]:
     """Return what markers, bands and dashes mean, those that are drawn."""
     wide = any(bool((x.high > x.low).any()) for x in lines)
     return [
         *kind_entries({x.device_kind for x in lines}),
-        _LAST,
+        LAST_MEASURED,
         *([BAND] if wide else []),
         *([SUSPECT] if any(x.suspect for x in lines) else []),
         *([LEFT_OUT] if any(x.left_out for x in lines) else []),

@@ -15,9 +15,14 @@ import numpy as np
 
 from planner.core import Floats, Text
 from planner.figures.frame import (
+    BAND,
+    BEYOND,
+    LAST_MEASURED,
     LEAST_HEIGHT,
+    MEASURED,
     ChartSpec,
     Drawing,
+    LegendEntry,
     Theme,
     batch_axis,
     escape,
@@ -56,6 +61,7 @@ def interval_of_epochs(lines: Sequence[ShareLine], epochs: int, theme: Theme) ->
                          hovertemplate="<b>%{fullData.name}</b><br>%{x:,} epochs: %{y:+.2f} %"
                          f"<extra>{side} end</extra>")  # fmt: skip
     _measured(drawing, lines)
+    drawing.legend(LAST_MEASURED, BAND)
     drawing.x = _epochs([v for line in lines for v in line.x[[0, -1]]])
     drawing.y = {"title": "deviation from the estimate (%)", "ticksuffix": " %"}
     drawing.mark(float(epochs), f"{epochs:,} epochs", log=True)
@@ -73,6 +79,8 @@ def efficiency(lines: Sequence[ShareLine], theme: Theme) -> ChartSpec:
     drawing.note("perfect", x=np.log10(low), y=100, xanchor="left", yanchor="bottom")
     for line in lines:
         _devices(drawing, line)
+    far = any(bool((line.x > line.largest).any()) for line in lines)
+    drawing.legend(MEASURED, BAND, *([BEYOND] if far else []))
     drawing.x = batch_axis(low, high) | {"title": "devices"}
     drawing.y = {"title": "efficiency (%)", "range": [0, 125], "ticksuffix": " %"}
     drawing.end_labels(lines, [_last(line) for line in lines], log=False)
@@ -96,10 +104,16 @@ def unlike_neighbours(batch: Floats, z: Floats, odd: int, limit: float, theme: T
     drawing.points(batch[others], shown[others], customdata=z[others], hovertemplate=hover,
                    marker={"color": theme.colour(0), "size": 7, "opacity": 0.7})  # fmt: skip
     flagged = abs(z[odd]) > limit
+    symbol = "circle-open" if flagged else "circle"
+    drawing.legend(
+        LegendEntry(words="other runs", symbol="circle", slot=0),
+        LegendEntry(words="the odd run, flagged" if flagged else "the odd run", symbol=symbol,
+                    slot=1),
+    )  # fmt: skip
     drawing.points(batch[[odd]], shown[[odd]], customdata=z[[odd]], hovertemplate=hover,
                    marker={"color": theme.colour(1), "size": 14,
                            "line": {"width": 2, "color": theme.colour(1)},
-                           "symbol": "circle-open" if flagged else "circle"})  # fmt: skip
+                           "symbol": symbol})  # fmt: skip
     ends = np.array([batch.min(), batch.max()])
     for side in (-limit, limit):
         drawing.line(ends, np.full(2, side), hoverinfo="skip", name="limit",
@@ -161,6 +175,8 @@ PITCH: Final = 38
 """Height of one row [px]."""
 _AROUND: Final = 92
 """Height that the axis and the space above the rows take [px]."""
+_ENTRY: Final = 20
+"""Height of an entry of the legend on a telephone [px]."""
 _LEFT: Final = -56
 """Where names begin, from the left end of the axis [px]: in the margin that has no tick names."""
 
@@ -189,7 +205,7 @@ class Scale:
     """The logarithmic axis: its title, unit, and a reference value with its name.
 
     Values below `least` are drawn there, with a marker that points to the left. Without a unit they
-    are ratios with two decimals.
+    are ratios with two decimals. `marker`, `whisker` and `faint` are the words of the legend.
     """
 
     title: str
@@ -197,13 +213,27 @@ class Scale:
     least: float
     compare: float = np.nan
     compared: str = ""
+    marker: str = ""
+    whisker: str = ""
+    faint: str = ""
+
+    @property
+    def legend(self) -> list[LegendEntry]:
+        """What markers and whiskers mean."""
+        every = (
+            LegendEntry(words=self.marker, symbol="circle"),
+            LegendEntry(words=self.whisker, width=1.5),
+            LegendEntry(words=self.faint, symbol="circle-open"),
+        )
+        return [entry for entry in every if entry.words]
 
 
 def dots(rows: Sequence[Dot], scale: Scale, theme: Theme) -> ChartSpec:
     """Return the rows from top to bottom in their order and groups."""
     places = _places(rows)
     height = _AROUND + round(PITCH * (max(places, default=0.0) + 1))
-    drawing = Drawing(theme, height=height)
+    drawing = Drawing(theme, height=height + _ENTRY * len(scale.legend))
+    drawing.legend(*scale.legend)
     top = max(places, default=0.0)
     for row, place in zip(rows, places, strict=True):
         _row(drawing, row, top - place, scale)

@@ -27,6 +27,7 @@ from planner.figures.frame import (
 _DASHES: Final = ("solid", "dash", "dot", "dashdot", "longdash")
 _OUTSIDE: Final = LegendEntry(words="outside the interval", symbol="circle-open")
 """A measured point that the interval of its fit misses."""
+_OPEN: Final = LegendEntry(words="places that the text leaves open", dash="dot")
 _NODES: Final = "one node | several nodes"
 """Name of the line between the device counts of one node and those of several."""
 _SYMBOLS: Final = ("circle", "square", "diamond", "cross", "triangle-up")
@@ -216,6 +217,8 @@ def stated_order(places: Sequence[Place], batches: Sequence[int], theme: Theme) 
         LegendEntry(words=of.name, symbol=_SYMBOLS[of.slot % 5], slot=of.slot)
         for of in sorted(places, key=lambda of: of.slot)
     ])  # fmt: skip
+    if any(of.first != of.last for of in places):
+        drawing.legend(_OPEN)
     lowest = max((of.last for of in places), default=1)
     drawing.layout = {"scattermode": "group", "scattergap": _GAP}
     drawing.x = {"title": "batch size", "type": "category", "categoryorder": "array",

@@ -81,13 +81,17 @@ def time_tile(
     limit_s: float | None = None,
     note: str = "",
     ends_are: str = "90 % interval",
+    most: int = 4,
 ) -> Tile:
-    """Return the tile of a duration [s] with its interval; `limit_s` is a deadline."""
+    """Return the tile of a duration [s] with its interval; `limit_s` is a deadline.
+
+    Without an interval it has at most `most` digits.
+    """
     if isinstance(time, Refusal):
         return refused_tile(label, time)
     value, low, high = ends = _ends_of(time)
     exact = not _finite(ends) or value == low == high
-    texts = (in_one_unit(value),) * 3 if exact else with_ends(value, low, high)
+    texts = (in_one_unit(value, most),) * 3 if exact else with_ends(value, low, high)
     number, unit = split_unit(texts[0])
     limit = "" if limit_s is None else f"limit {in_one_unit(limit_s, 3)}"
     note = note or _half_open(low, high, in_one_unit)
@@ -104,17 +108,19 @@ def number_tile(
     limit: float | None = None,
     factor: float = 1.0,
     limit_word: str = "limit",
-    write: Callable[[float], str] | None = None,
+    write: Callable[[float, float, float], Sequence[str]] | None = None,
+    most: int = DIGITS,
 ) -> Tile:
     """Return the tile of a number with its interval, multiplied by `factor`; `limit` is a bound.
 
-    `write` returns a number as text; without it all have the digits of the interval.
+    `write` returns value and ends as texts; without it they have the digits of the interval, at
+    most `most`.
     """
     if isinstance(number, Refusal):
         return refused_tile(label, number)
     value, low, high = ends = _ends_of(number, factor)
     span = (value, low, high) if _finite(ends) else (value, value, value)
-    texts = tuple(map(write, rounded_ends(*span, DIGITS))) if write else written_ends(*span, DIGITS)
+    texts = write(*rounded_ends(*span, most)) if write else written_ends(*span, most)
     bound = "" if limit is None else f"{limit_word} {plain(limit, 4)}"
     words = f"{texts[1]} to {texts[2]} {unit}".rstrip()
     note = _half_open(low, high, lambda end: plain(end, 2))
@@ -348,9 +354,9 @@ def escaped(text: str) -> str:
 class Card:
     """One row: `title` with a dot in the colour of its `slot`, and `end` at the right of it.
 
-    `values` are a value with its unit, and words beside it, such as its interval; `note` is one
-    quiet line below them. `link` is the address that the title opens, `sources` are words with
-    the web address that each opens.
+    `values` are a value with its unit, and words beside it, such as its interval; `facts` are
+    names with long texts, each on lines of its own; `note` is one quiet line below them. `link` is
+    the address that the title opens, `sources` are words with the web address that each opens.
     """
 
     title: str
@@ -360,6 +366,7 @@ class Card:
     slot: int | None = None
     link: str = ""
     sources: Sequence[tuple[str, str]] = ()
+    facts: Sequence[tuple[str, str]] = ()
 
 
 def cards(rows: Sequence[Card], theme: Theme) -> Markup:
@@ -392,10 +399,14 @@ def _card(row: Card, theme: Theme) -> str:
         f'style="color:{theme.text}">{escaped(words)}</a>'
         for words, address in row.sources
     )
+    lines = [
+        f'{escaped(name)}: <span style="color:{theme.text}">{escaped(text)}</span>'
+        for name, text in row.facts
+    ]
     notes = "".join(
         f'<div style="font-size:0.875rem;color:{theme.quiet};margin-top:2px;'
         f'overflow-wrap:anywhere">{note}</div>'
-        for note in (escaped(row.note), sources)
+        for note in (*lines, escaped(row.note), sources)
         if note
     )
     return (

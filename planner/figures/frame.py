@@ -210,7 +210,7 @@ Streamlit adds the latter, unless `modeBarButtons` lists all buttons.
 
 LEGEND: Final[dict[str, Any]] = {
     "orientation": "h", "x": 0, "xanchor": "left", "y": -0.2, "yanchor": "top",
-    "itemclick": False, "itemdoubleclick": False, "font": {"size": 12},
+    "itemclick": False, "itemdoubleclick": False, "font": {"size": 12}, "traceorder": "normal",
 }  # fmt: skip
 """The legend below a chart; it wraps on a narrow page and makes its own room."""
 
@@ -249,6 +249,7 @@ class LegendEntry:
 BAND: Final = LegendEntry(words="90 % interval", shade=0.3)
 BEYOND: Final = LegendEntry(words="beyond the measurements", dash="dash")
 MEASURED: Final = LegendEntry(words="measured", symbol="circle")
+LAST_MEASURED: Final = LegendEntry(words="last measured epoch", symbol="circle")
 SUSPECT: Final = LegendEntry(words="suspect run", symbol="circle-open")
 LEFT_OUT: Final = LegendEntry(words="left out", symbol="x-thin-open")
 PERFECT: Final = LegendEntry(words="perfect scaling", dash="dot", width=1.0)
@@ -333,11 +334,11 @@ class Drawing:
                              "yref": "paper"} | fill)  # fmt: skip
 
     def mark(self, x: float, text: str, *, log: bool, row: int = 0) -> None:
-        """A dashed line at `x` with its name above the chart, in the `row`-th row of names."""
+        """A dashed line at `x` with its name above the chart, from the `row`-th row of names up."""
         line = {"color": self.theme.quiet, "dash": "dash", "width": 1}
         self._shapes.append({"type": "line", "x0": x, "x1": x, "y0": 0, "y1": 1, "yref": "paper",
                              "line": line})  # fmt: skip
-        self._top = max(self._top, TOOLS + (row + 1) * LABEL_GAP)
+        self._top = max(self._top, TOOLS + (row + 1 + text.count("\n")) * LABEL_GAP)
         self.note(text, x=float(np.log10(x)) if log else x, y=1, yref="paper", yanchor="bottom",
                   yshift=row * LABEL_GAP)  # fmt: skip
 

@@ -42,7 +42,7 @@ from planner.job._records import (
     Way,
 )
 from planner.job._stated import StatedTime, stated_interval, stated_times
-from planner.job._times import Known, OwnTarget, parts_of, timed, work_draws
+from planner.job._times import OwnTarget, TimeSources, parts_of, timed, work_draws
 from planner.job.efficiency import has_links, per_accelerator
 from planner.job.rates import (
     MFU,

@@ -23,7 +23,7 @@ from planner.epochs.epoch_size import epoch_size
 from planner.job._placing import effective_precision, placed
 from planner.job._records import Hardware, Job, Speed, Work
 from planner.job.efficiency import octaves_between, per_accelerator
-from planner.networks import Training, network_known, operations_of, transformer_operations
+from planner.networks import Training, network_or_none, operations_of, transformer_operations
 from planner.transfer import Library, with_speeds
 
 
@@ -327,7 +327,7 @@ def _flops(description: Described) -> float:
     if description.flops_per_sample is not None:
         return description.flops_per_sample
     tokens = description.tokens_per_sample or 0.0
-    named = network_known(description.network) if description.network else None
+    named = network_or_none(description.network) if description.network else None
     of_named = named is not None and named.layers_width == description.layers_width
     return transformer_operations(
         description.active_params or description.params or 0.0,
@@ -356,7 +356,7 @@ def work_sentences(job: Job) -> tuple[str, ...]:
 
     Empty for another workload, and where the user stated other operations or parameters.
     """
-    network = network_known(job.network) if job.network else None
+    network = network_or_none(job.network) if job.network else None
     if network is None or job.train_flops_per_sample is None:
         return ()
     tokens = job.tokens_per_sample

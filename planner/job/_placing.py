@@ -26,7 +26,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from planner.catalog import Accelerator, Catalog, accelerator_named
+from planner.catalog import Accelerator, Catalog, sole_accelerator
 from planner.core import Text
 from planner.job._records import Hardware
 from planner.job.efficiency import per_accelerator
@@ -64,8 +64,7 @@ def machines_for(accelerator: Accelerator, count: int) -> int:
 def _accelerator(catalog: Catalog, row: Mapping[str, Any]) -> Accelerator | None:
     """Return the accelerator by the model's or the system's name; None if ambiguous."""
     for name in (row.get("accelerator_model_name"), row.get("system_name")):
-        accelerator = accelerator_named(catalog, str(name)) if name else None
-        if isinstance(accelerator, Accelerator):
+        if name and (accelerator := sole_accelerator(catalog, str(name))):
             return accelerator
     return None
 

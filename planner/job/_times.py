@@ -103,7 +103,7 @@ class OwnTarget:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Known:
+class TimeSources:
     """Sources of times: the library of throughputs, and times to the target.
 
     `own_targets` are those of measured systems, `stated` those that published runs state.
@@ -115,7 +115,7 @@ class Known:
 
 
 def timed(
-    job: Job, goal: Goal, candidate: Candidate, sources: Known, level: float = LEVEL
+    job: Job, goal: Goal, candidate: Candidate, sources: TimeSources, level: float = LEVEL
 ) -> Timed:
     """Return the time of one candidate, refused where it does not fit or cannot be estimated."""
     if (stated := _stated(job, goal, candidate, sources, level)) is not None:
@@ -156,7 +156,7 @@ def timed(
 
 
 def _stated(
-    job: Job, goal: Goal, candidate: Candidate, sources: Known, level: float
+    job: Job, goal: Goal, candidate: Candidate, sources: TimeSources, level: float
 ) -> Timed | None:
     """Return the time to the target by published runs; None where none states it.
 
@@ -223,7 +223,13 @@ def _ran(fit: MemoryFit) -> MemoryFit:
 
 
 def _measured(
-    job: Job, goal: Goal, run: MeasuredRun, sources: Known, *, fit: MemoryFit, batch: float | None
+    job: Job,
+    goal: Goal,
+    run: MeasuredRun,
+    sources: TimeSources,
+    *,
+    fit: MemoryFit,
+    batch: float | None,
 ) -> Timed:
     """Return the time in another session of a measured run; it fits since it ran."""
     ran = _ran(fit)
@@ -236,7 +242,9 @@ def _measured(
     return Timed(total=total, batch=batch, fit=ran, alone=alone, samples=samples)
 
 
-def _measured_total(job: Job, goal: Goal, run: MeasuredRun, sources: Known) -> Estimate | Refusal:
+def _measured_total(
+    job: Job, goal: Goal, run: MeasuredRun, sources: TimeSources
+) -> Estimate | Refusal:
     if goal.epochs is not None:
         if goal.at_batch is not None and run.run.global_batch_size != goal.at_batch:
             return _other_batch(job, goal.at_batch, run.run.system)
@@ -361,7 +369,7 @@ def _remarks(job: Job, goal: Goal, work_s: float, hardware: Hardware) -> tuple[s
     return (*remarks, assumed) if assumed else remarks
 
 
-def _refused(job: Job, goal: Goal, hardware: Hardware, sources: Known) -> Refusal | None:
+def _refused(job: Job, goal: Goal, hardware: Hardware, sources: TimeSources) -> Refusal | None:
     """Return why the goal has no time on unmeasured hardware; None where it may have one.
 
     Only epochs have a batch in the question; a target has its best one.
@@ -418,13 +426,13 @@ def _without(total: Estimate, samples: Estimate) -> Estimate:
     return widened(total, -down, -up)
 
 
-def _batch(job: Job, goal: Goal, candidate: Candidate, sources: Known) -> float | None:
+def _batch(job: Job, goal: Goal, candidate: Candidate, sources: TimeSources) -> float | None:
     """Return the global batch of the time, a whole number [samples]; None where unknown."""
     batch = _exact_batch(job, goal, candidate, sources)
     return None if batch is None else float(max(round(batch), 1))
 
 
-def _exact_batch(job: Job, goal: Goal, candidate: Candidate, sources: Known) -> float | None:
+def _exact_batch(job: Job, goal: Goal, candidate: Candidate, sources: TimeSources) -> float | None:
     if candidate.run is not None:
         own = sources.own_targets.get(candidate.run.run.system)
         if goal.epochs is None and own is not None:

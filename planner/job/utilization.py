@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final
 
-from planner.catalog import Accelerator, Catalog, accelerator_named
+from planner.catalog import Catalog, sole_accelerator
 from planner.core import Refusal, Text, percent
 from planner.job._placing import format_of, placed
 
@@ -114,8 +114,8 @@ def _sold(row: Mapping[str, Any], catalog: Catalog) -> tuple[tuple[str, ...], fl
     A framework may see two devices on one accelerator: one of them has half the peak.
     """
     name = row.get("accelerator_model_name")
-    accelerator = accelerator_named(catalog, str(name)) if name else None
-    if not isinstance(accelerator, Accelerator) or accelerator.kind == "cpu":
+    accelerator = sole_accelerator(catalog, str(name)) if name else None
+    if accelerator is None or accelerator.kind == "cpu":
         return (), None
     stated = row.get("precision")
     precision = format_of(accelerator, str(stated)) if stated else None

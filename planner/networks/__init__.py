@@ -29,8 +29,8 @@ from planner.networks._table import (
     Network,
     Training,
     kind_of,
-    network_known,
     network_named,
+    network_or_none,
     networks,
     states_no_size,
 )

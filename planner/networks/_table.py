@@ -153,7 +153,7 @@ def network_named(text: str) -> Network | Refusal:
     Args:
         text: as a person, a link or a published table writes it.
     """
-    network = network_known(text)
+    network = network_or_none(text)
     if network is not None:
         return network
     near = [networks()[n].name for n in _near(text)]
@@ -170,7 +170,7 @@ def network_named(text: str) -> Network | Refusal:
     )
 
 
-def network_known(text: str) -> Network | None:
+def network_or_none(text: str) -> Network | None:
     """Return the network of a name or an id; None where there is none, without near names."""
     ids = _by_key()
     return next((networks()[ids[key]] for key in _keys(text) if key in ids), None)
@@ -351,5 +351,5 @@ def _by_name(name: str) -> Kind:
     for kind, words in _WORDS:
         if re.search(words, plain):
             return kind
-    network = network_known(name.split(" · ", maxsplit=1)[0])
+    network = network_or_none(name.split(" · ", maxsplit=1)[0])
     return BY_FAMILY.get(network.family, "Other") if network else "Other"

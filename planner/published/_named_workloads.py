@@ -23,7 +23,7 @@ from functools import lru_cache
 from typing import Any, Final, Literal
 
 from planner.core import Text, shipped_rows
-from planner.networks import Network, layers_width_of, network_known
+from planner.networks import Network, layers_width_of, network_or_none
 from planner.published._rows import PublishedRow
 
 TRAIN_OVER_FORWARD: Final = 3.0
@@ -327,7 +327,7 @@ def _transformer(row: PublishedRow, network: str, text: _Text, name: str) -> Nam
 
 def _drawn(row: PublishedRow, text: _Text) -> Network | None:
     """Return the named network of a row's name and size, with layers and width; None if none."""
-    named = network_known(row.model or "")
+    named = network_or_none(row.model or "")
     if named is None or named.family != text.family or named.layers_width is None:
         return None
     return named if math.isclose(named.params, text.params, rel_tol=SAME_SIZE) else None

@@ -30,7 +30,7 @@ from typing import Any, Final
 
 from planner.catalog import Accelerator, Catalog
 from planner.core import HOUR_S, Text, plural, shipped_rows, texts_in
-from planner.networks import Network, network_known, states_no_size
+from planner.networks import Network, network_or_none, states_no_size
 from planner.published._named_workloads import (
     LANGUAGE,
     NamedWorkload,
@@ -268,7 +268,7 @@ def _network(row: PublishedRow) -> Network | None:
     name = _clear_name(row.model or "") or _plain_name(row)
     if states_no_size(name) and not benchmark_key(row):
         return None
-    return network_known(name)
+    return network_or_none(name)
 
 
 @lru_cache(maxsize=4_096)

@@ -17,7 +17,18 @@ from planner.capacity import (
     RentOrBuyByUse,
     Term,
 )
-from planner.core import HOUR_S, Estimate, Record, Refusal, Text, percent, plain
+from planner.core import (
+    HOUR_S,
+    LEAST_DIGITS,
+    Estimate,
+    Record,
+    Refusal,
+    Text,
+    percent,
+    plain,
+    with_range,
+    written_ends,
+)
 from planner.core.slugs import UNOFFICIAL
 from planner.cost import Display, shown
 from planner.figures import ChartSpec, Tile
@@ -57,8 +68,8 @@ def fleet_rows(answer: CapacityAnswer, display: Display) -> list[Record]:
             if row.machine.term in STANDING
             else Text("up to {count}", count=row.count),
             "From month": row.from_month,
-            f"{display.currency} a month": plain(shown(row.cost_a_month, display), 3),
-            "Hours a month": plain(row.hours_a_month, 3),
+            f"{display.currency} a month": _about(shown(row.cost_a_month, display)),
+            "Hours a month": _about(row.hours_a_month),
             **(
                 {"Utilisation": None if row.utilisation is None else percent(row.utilisation)}
                 if uses
@@ -83,10 +94,10 @@ def line_rows(lines: CostLines, display: Display) -> list[Record]:
         {
             "Way": line.name,
             f"Spent ({money})": _ends(line.usd[-1], line.low[-1], line.high[-1], display),
-            Text("Resale value ({money})", money=money): _money(line.resale, display),
-            f"Net ({money})": _money(line.net, display),
-            "Energy (MWh)": None if not line.energy_kwh else plain(line.energy_kwh / 1e3, 3),
-            "CO2 (t)": None if not line.co2_kg else plain(line.co2_kg / 1e3, 3),
+            Text("Resale value ({money})", money=money): _about(shown(line.resale, display)),
+            f"Net ({money})": _about(shown(line.net, display)),
+            "Energy (MWh)": _about(line.energy_kwh / 1e3) if line.energy_kwh else None,
+            "CO2 (t)": _about(line.co2_kg / 1e3) if line.co2_kg else None,
             "Limit": line.problem or None,
         }
         for line in lines.lines
@@ -167,18 +178,17 @@ def month_rows(answer: CapacityAnswer, display: Display) -> list[Record]:
 
 def month_table(answer: CapacityAnswer, display: Display) -> list[Record]:
     """Return the months, to be read."""
-    money = display.currency
     return [
         {
             "Month": m.month,
-            f"Cost ({money})": _money(float(m.cost.value), display),
-            "90 % interval": f"{_money(float(m.cost.low), display)} – "
-                             f"{_money(float(m.cost.high), display)}",
+            f"Cost ({display.currency})": cost,
+            "90 % interval": f"{low} – {high}",
             "Utilisation": None if m.utilisation is None else percent(m.utilisation),
             "Late": None if m.late is None else percent(m.late, 1),
         }
         for m in answer.months
-    ]  # fmt: skip
+        for cost, low, high in [written_ends(*m.cost.scaled(shown(1.0, display)).ends)]
+    ]
 
 
 def waiting_rows(answer: CapacityAnswer) -> list[Record]:
@@ -196,14 +206,18 @@ def waiting_rows(answer: CapacityAnswer) -> list[Record]:
 
 
 def _wait(seconds: float) -> str:
-    return plain(seconds / HOUR_S, 3) if math.isfinite(seconds) else "never"
+    return _about(seconds / HOUR_S) if math.isfinite(seconds) else "never"
+
+
+def _about(value: float) -> str:
+    """Return an expected value without its interval, in as many digits as any has."""
+    return plain(value, LEAST_DIGITS)
 
 
 def _hours(time: Estimate | Refusal) -> str:
     if isinstance(time, Refusal):
         return time.reason
-    value, low, high = (v / HOUR_S for v in time.ends)
-    return f"{plain(value, 3)} ({plain(low, 2)} – {plain(high, 2)})"
+    return with_range(*time.scaled(1.0 / HOUR_S).ends)
 
 
 def _middle(hours: Estimate | Refusal) -> str | None:
@@ -215,7 +229,8 @@ def _money(usd: float, display: Display) -> str:
 
 
 def _ends(value: float, low: float, high: float, display: Display) -> str:
-    return f"{_money(value, display)} ({_money(low, display)} – {_money(high, display)})"
+    factor = shown(1.0, display)
+    return with_range(value * factor, low * factor, high * factor)
 
 
 _SLOTS: Final = {"fleet": 0, "rent only": 1, "buy only": 2}
@@ -308,6 +323,14 @@ def short(name: str) -> str:
     return name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1]}…"
 
 
+def without_break_even(of: CostLines | RentOrBuyByUse) -> str:
+    """Return the sentence of a chart that marks no break-even; "" where it has a mark."""
+    months = [] if isinstance(of, RentOrBuyByUse) else [x.months[-1] for x in of.lines]
+    most, even = max(months, default=1.0), of.break_even
+    marked = isinstance(even, Estimate) and 0.0 < float(even.value) < most
+    return "" if marked else of.sentence
+
+
 def months(answer: CapacityAnswer, theme: Theme) -> ChartSpec:
     """Return the work of each month, by machine."""
     labels = list(dict.fromkeys(label for m in answer.months for label in m.busy))
@@ -378,17 +401,19 @@ def matters(answer: CapacityAnswer, display: Display, theme: Theme) -> ChartSpec
 
 def _views(answer: CapacityAnswer, display: Display) -> dict[str, Chart]:
     """Return the charts of cost by their name on the page, as far as the answer has them."""
-    sentence = "" if answer.costs is None else answer.costs.sentence
+    lines = answer.costs
     views = {
         "plan": Chart(title="Cost over the plan", spec=costs(answer, display, LIGHT_THEME),
-                      alt=sentence, caption=sentence)
+                      alt="" if lines is None else lines.sentence,
+                      caption="" if lines is None else without_break_even(lines))
     }  # fmt: skip
     if (lines := answer.side_by_side) is not None:
-        views["machine"] = Chart(title=lines.title, alt=lines.sentence, caption=lines.sentence,
+        views["machine"] = Chart(title=lines.title, alt=lines.sentence,
+                                 caption=without_break_even(lines),
                                  spec=side_by_side(answer, display, LIGHT_THEME))  # fmt: skip
     if (curves := answer.rent_or_buy) is not None:
         views["use"] = Chart(title="Rent or buy by utilisation", alt=curves.sentence,
-                             caption=curves.sentence,
+                             caption=without_break_even(curves),
                              spec=by_use(answer, display, LIGHT_THEME))  # fmt: skip
     if answer.sensitivity:
         views["matters"] = Chart(title="What matters most",
@@ -424,8 +449,7 @@ def capacity_page(
         Chart(title="Utilisation by month", spec=months(answer, LIGHT_THEME),
               alt="Work of each month by machine"),
         Chart(title="Waiting time by job", spec=waiting(answer, LIGHT_THEME),
-              alt="Waiting times of each job",
-              caption="Blue: median wait. Orange: longest wait after which a run ends in time."),
+              alt="Waiting times of each job"),
         *views.values(),
     ]  # fmt: skip
     tables = [

@@ -47,8 +47,18 @@ from planner.core import (
     plain,
     plural,
     with_ends,
+    written_ends,
 )
-from planner.cost import DOLLARS, Display, amount_text, money, money_about, money_ends, shown
+from planner.cost import (
+    DIGITS,
+    DOLLARS,
+    Display,
+    amount_texts,
+    money,
+    money_about,
+    money_ends,
+    shown,
+)
 from planner.epochs import is_converted
 from planner.figures import card, number_tile, share_tile, time_tile
 from planner.figures.frame import LIGHT_THEME
@@ -130,8 +140,6 @@ CREDITS: Final = (
 
 _BEST_MM: Final = 62.0
 """Height of the table of the best options on the first page [mm]."""
-_OF_CHART: Final = "Bars are 90 % intervals; numbers are those of the table."
-"""Caption of the first chart."""
 
 
 def compare_page(
@@ -169,7 +177,7 @@ def compare_page(
     title = question(comparison, display, by)
     first = sentence(comparison, display)
     fits = first_page(title, first, answered.problems, letterhead,
-                      tiles=comparison.leader is not None, caption=_OF_CHART,
+                      tiles=comparison.leader is not None, caption="",
                       other_mm=_BEST_MM)  # fmt: skip
     chart = _time_and_cost(comparison, display)
     summary = [
@@ -212,7 +220,9 @@ def _tiles(comparison: Comparison, display: Display) -> str:
     limits, factor = comparison.question.limits, shown(1.0, display)
     tiles = [
         time_tile("Time of a run", best.time, limit_s=limits.deadline_s),
-        number_tile("Cost of a run", best.cost, display.currency, factor=factor, write=amount_text),
+        number_tile(
+            "Cost of a run", best.cost, display.currency, factor=factor, write=amount_texts
+        ),
     ]
     if best.in_time is not None:
         tiles.append(share_tile(limits_title(limits), best.in_time))
@@ -226,7 +236,7 @@ def _time_and_cost(comparison: Comparison, display: Display) -> str:
     if spec is None:
         return ""
     alt = "Cost against time of every option, with 90 % intervals"
-    return figure(Chart(title="Time and cost", spec=spec, alt=alt, caption=_OF_CHART))
+    return figure(Chart(title="Time and cost, with the numbers of the table", spec=spec, alt=alt))
 
 
 def _rent_or_buy(comparison: Comparison, display: Display, *, by_use: bool) -> str:
@@ -246,12 +256,8 @@ def _what_matters(comparison: Comparison, display: Display) -> str:
     if influence is None or not influence.influences:
         return ""
     spec = _charts.matters(influence, display, LIGHT_THEME)
-    base = money(influence.base, display)
-    crossing = "A bar that crosses the dashed line can reverse the ranking."
-    caption = Text("{title}: {base}. {crossing}", title=influence.title, base=base,
-                   crossing=crossing if influence.compared else "")  # fmt: skip
-    return figure(Chart(title="What matters most", spec=spec, alt=influence.title,
-                        caption=caption.rstrip()))  # fmt: skip
+    caption = Text("{title}: {base}.", title=influence.title, base=money(influence.base, display))
+    return figure(Chart(title="What matters most", spec=spec, alt=influence.title, caption=caption))
 
 
 def question(comparison: Comparison, display: Display = DOLLARS, by: datetime | None = None) -> str:
@@ -327,7 +333,7 @@ def _problems(problems: Sequence[str]) -> str:
     return f"<p>Part of the question could not be used:</p>{items(problems)}"
 
 
-NOT_KNOWN: Final = "–"
+UNKNOWN_CELL: Final = "–"
 MOST_BEST: Final = 3
 """Options on the page of summary."""
 _EMPTY: Final = (TARIFF, "kg_co2_per_kwh")
@@ -435,7 +441,7 @@ def assumed(comparison: Comparison) -> str:
             why = Text("set for this question{reason}", reason=reason)
         if used_country is not None and field.name in _of_country(used_country):
             why = Text("of {country}, see Electricity", country=used_country.tariff.country)
-        shown = NOT_KNOWN if value is None else plain(value)
+        shown = UNKNOWN_CELL if value is None else plain(value)
         rows.append([escaped(words.words), shown, _unit(words.unit), escaped(why)])
     head = ["Assumption", "Value", "Unit", "Why"]
     return section("What is assumed", table(head, rows, "Change any of them in the live view."))
@@ -495,7 +501,7 @@ def sources(comparison: Comparison) -> str:
 
 
 def _rank(row: Row) -> str:
-    return NOT_KNOWN if row.rank is None else f"{row.rank}{'&nbsp;tied' if row.tied else ''}"
+    return UNKNOWN_CELL if row.rank is None else f"{row.rank}{'&nbsp;tied' if row.tied else ''}"
 
 
 def _ranked(
@@ -518,7 +524,7 @@ def _ranked(
 
 def _basis(row: Row, comparison: Comparison) -> str:
     if isinstance(row.time, Refusal):
-        return NOT_KNOWN
+        return UNKNOWN_CELL
     return escaped(basis_words(row, comparison.question.goal))
 
 
@@ -529,8 +535,10 @@ def _details(number: int, row: Row, display: Display) -> str:
         "" if month is None else f"{money_about(month, display)} a month",
         _paid(row, display),
         "" if row.timed.batch is None else f"batch {row.timed.batch:,.0f}",
-        "" if energy is None else f"{plain(float(energy.value), 3)} kWh",
-        "" if carbon is None else Text("{carbon} kg CO2e", carbon=plain(float(carbon.value), 3)),
+        "" if energy is None else f"{written_ends(*energy.ends, DIGITS)[0]} kWh",
+        ""
+        if carbon is None
+        else Text("{carbon} kg CO2e", carbon=written_ends(*carbon.ends, DIGITS)[0]),
         f"{row.machines} machines" if row.machines > 1 else "",
     ]
     line = " · ".join(escaped(f) for f in facts if f)
@@ -566,7 +574,7 @@ def _time(row: Row) -> str:
 
 def _cost(row: Row, display: Display) -> str:
     if isinstance(row.cost, Refusal):
-        return NOT_KNOWN if row.cost is row.time else escaped(row.cost.reason)
+        return UNKNOWN_CELL if row.cost is row.time else escaped(row.cost.reason)
     value, low, high = money_ends(row.cost, display)
     return f"{escaped(value)}{'' if low == high else _whole(f'({low} to {high})')}"
 
@@ -586,6 +594,6 @@ def _to_know(row: Row) -> str:
 
 def _share(value: float | None) -> str:
     if value is None:
-        return NOT_KNOWN
+        return UNKNOWN_CELL
     text = "<1 %" if 0.0 < value < 0.005 else percent(value)
     return f'<span class="line">{escaped(text)}</span>'

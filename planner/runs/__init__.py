@@ -51,7 +51,7 @@ if TYPE_CHECKING:
         dataset_size,
         form_rows,
         grouped,
-        is_known,
+        is_positive,
         is_stand_in,
         numbered,
     )

@@ -14,7 +14,7 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final, TypeGuard
 
 import pyarrow as pa
@@ -37,6 +37,8 @@ SLACK: Final = 1.1
 """Numbers that should agree may miss each other by this factor: tables are rounded."""
 OUTSIDE_STEPS: Final = 2.0
 """Largest ratio of an epoch's time to that from samples/s: it includes loading and start."""
+AHEAD: Final = timedelta(days=1)
+"""How far the date of a run may be ahead of the clock here: other machines have other clocks."""
 
 
 def contradictions_in(row: Row) -> list[tuple[str, str]]:
@@ -298,16 +300,30 @@ def _row_as_kept(row: Row) -> dict[str, Any]:
 
 
 def _impossible(rows: Sequence[Row]) -> list[RecordProblem]:
-    """Return numbers that contradict each other: refused when added.
+    """Return numbers that contradict each other, and dates in the future: refused when added.
 
     Files from before stay readable.
     """
+    now = datetime.now(UTC)
     return [
         RecordProblem(row=i, column=column, message=text)
         for i, row in enumerate(rows)
         if not any(_value_problem(c, row.get(c.name)) for c in COLUMNS)
-        for column, text in contradictions_in(row)
+        for column, text in (*_future(row, now), *contradictions_in(row))
     ]
+
+
+def _future(row: Row, now: datetime) -> Iterator[tuple[str, str]]:
+    if row["recorded_at"] - now > AHEAD:
+        yield (
+            "recorded_at",
+            Text(
+                "is {when:%Y-%m-%d %H:%M} UTC, in the future: the clock here says "
+                "{now:%Y-%m-%d %H:%M} UTC. Correct the date, or the clock that is wrong.",
+                when=row["recorded_at"].astimezone(UTC),
+                now=now,
+            ),
+        )
 
 
 def _duplicates(rows: Sequence[Row]) -> list[RecordProblem]:

@@ -92,7 +92,7 @@ class Run:
     epoch_prior: EpochPrior = EPOCHS
 
     @property
-    def start_known(self) -> bool:
+    def has_start(self) -> bool:
         """Whether its total has the start-up time in it."""
         return self.pre_train_s is not None or self.until_first_epoch_end_s is not None
 
@@ -246,7 +246,7 @@ def checked_run(row: Mapping[str, Any]) -> CheckedRun:
     return CheckedRun(label=label, devices=devices, **columns)
 
 
-def is_known(value: float | None) -> bool:
+def is_positive(value: float | None) -> bool:
     """Return a number one can compare: finite and above 0."""
     return value is not None and 0.0 < value < math.inf
 

@@ -84,14 +84,14 @@ class LaterEpochs:
     prior: EpochPrior = EPOCHS
 
     @property
-    def known_scatter(self) -> bool:
+    def shows_scatter(self) -> bool:
         """Whether the epochs themselves show their scatter."""
         return self.sd_s is not None and self.count > 1
 
     @property
     def dof(self) -> float:
         """Degrees of freedom of every interval."""
-        return self.prior.dof + (self.count - 1 if self.known_scatter else 0)
+        return self.prior.dof + (self.count - 1 if self.shows_scatter else 0)
 
     @property
     def variance(self) -> float:
@@ -102,7 +102,7 @@ class LaterEpochs:
     @property
     def variation(self) -> float:
         """Coefficient of variation with ddof = 1 [share], 0 where it is unknown."""
-        unbiased = np.sqrt(self.count / (self.count - 1)) if self.known_scatter else 0.0
+        unbiased = np.sqrt(self.count / (self.count - 1)) if self.shows_scatter else 0.0
         return float(unbiased) * (self.sd_s or 0.0) / self.mean_s
 
     def half_width(self, ahead: Floats, level: float) -> Floats:

@@ -664,14 +664,14 @@ def shares(curve: ScalingCurve, at: StepPlaces) -> Shares | Refusal:
         share = seconds / seconds.sum(axis=0)
         gradient = (parts - share[..., None] * rows) / seconds.sum(axis=0)[..., None]
     half = t_quantile(terms.level, DOF) * terms.deviation(gradient)
-    withheld, told_apart = _withheld(curve, at, rows), terms.determined(parts).all(axis=0)
+    withheld, separate = _withheld(curve, at, rows), terms.determined(parts).all(axis=0)
     missing = [(np.asarray(at.link == link), refuse_link(link)) for link in (1, 2)
                if link not in terms.links]  # fmt: skip
     withheld = [*((where, why) for where, why in missing if where.any()), *withheld]
     if curve.has_no_form and isinstance(curve.overhead_s, Refusal):
         return curve.overhead_s
-    if not told_apart.all():
-        withheld.append((np.asarray(~told_apart), NO_SHARES))
+    if not separate.all():
+        withheld.append((np.asarray(~separate), NO_SHARES))
     estimates, by_form = [], (at, np.zeros(at.batch.shape, dtype=np.bool_))
     for value, width in zip(share, half, strict=True):
         ends = np.maximum(value - width, 0.0), np.minimum(value + width, 1.0)

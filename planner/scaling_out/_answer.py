@@ -90,11 +90,11 @@ class SeriesQuestion:
 class Total:
     """The training at a device count: start-up and total [s], device-hours, idle ones, and cost.
 
-    The start-up has the extra time of the first epoch. Idle device-hours are None where the
-    efficiency is unknown.
+    The start-up has the extra time of the first epoch, and the shortest and the longest of the
+    series. Idle device-hours are None where the efficiency is unknown.
     """
 
-    startup_s: float
+    startup: Estimate
     total: Estimate
     device_hours: float
     idle_hours: Estimate | None
@@ -512,7 +512,7 @@ def _total(
         idle = later(waits, *shared).scaled(1.0 / HOUR_S)
     price = question.price_usd_per_hour
     return Total(
-        startup_s=start[0],
+        startup=Estimate(value=start[0], low=start[1], high=start[2]),
         total=later(training, *start),
         device_hours=hours,
         idle_hours=idle,

@@ -3,6 +3,7 @@
 from typing import Final
 
 from planner.core import (
+    LEAST_DIGITS,
     Estimate,
     Refusal,
     Text,
@@ -134,7 +135,7 @@ def _ratio(of: Estimate) -> tuple[str, str]:
     """Return a ratio as its interval allows, and the interval in brackets; "" without one."""
     value, low, high = of.ends
     if not low <= high:
-        return plain(value, 3), ""
+        return plain(value, LEAST_DIGITS), ""
     value, low, high = rounded_ends(value, low, high)
     return plain(value), f" ({percent(of.level)}: {plain(low)} to {plain(high)})"
 
@@ -150,7 +151,7 @@ def _slower(answer: SeriesAnswer) -> str:
     return Text(
         "{devices} take {gain} times as long per sample.",
         devices=devices(last.devices),
-        gain=plain(1.0 / gain, 3),
+        gain=_inverse(last.speed_up),
     )
 
 
@@ -237,7 +238,7 @@ def _efficiency(answer: SeriesAnswer) -> str:
 def _inverse(estimate: Estimate) -> str:
     """Return 1/value, rounded as the interval allows."""
     value, low, high = (1.0 / float(n) for n in (estimate.value, estimate.high, estimate.low))
-    return written_ends(value, low, high, 3)[0] if low <= high else plain(value, 3)
+    return written_ends(value, low, high, 3)[0] if low <= high else plain(value, LEAST_DIGITS)
 
 
 def _percents(estimate: Estimate) -> str:
@@ -301,11 +302,11 @@ def limit_sentences(answer: SeriesAnswer) -> list[str]:
             _no_cost(answer, money)
             if row is None or row.total is None
             else Text(
-                "{devices}: the fastest for at most {money}, {time} at {cost_usd:,.2f} USD.",
+                "{devices}: the fastest for at most {money}, {time} at {cost} USD.",
                 devices=devices(row.devices),
                 money=money,
                 time=interval(*row.total.total.ends),
-                cost_usd=row.total.cost_usd,
+                cost=plain(row.total.cost_usd or 0.0, LEAST_DIGITS),
             )
         )
     return texts
@@ -354,8 +355,8 @@ def uneven_sentence(row: UnevenAnswer) -> str:
             "steps would have {slower} times.",
             cause=_cause(row),
             devices=devices(row.devices),
-            left=plain(left, 3),
-            slower=plain(1.0 / slower, 3),
+            left=plain(left, LEAST_DIGITS),
+            slower=plain(1.0 / slower, LEAST_DIGITS),
         )
         return paragraph(without, pace)
     both = Text(
@@ -363,8 +364,8 @@ def uneven_sentence(row: UnevenAnswer) -> str:
         "training has {faster} times its samples/s.",
         cause=_cause(row),
         devices=devices(row.devices),
-        slower=plain(slower, 3),
-        faster=plain(faster, 3),
+        slower=plain(slower, LEAST_DIGITS),
+        faster=plain(faster, LEAST_DIGITS),
     )
     return paragraph(both, pace)
 

@@ -29,7 +29,7 @@ from planner.catalog import (
     csv_of,
     merged,
     parse_csv,
-    with_known_accelerators,
+    with_accelerator_ids,
 )
 from planner.core import Text
 from planner.store.disk.files import write_whole
@@ -105,7 +105,7 @@ def import_csv(
     day = _today() if today is None else today
     parsed = parse_csv(table, content, file=file, origin="yours", today=day)
     if table == "prices":
-        parsed = with_known_accelerators(parsed, catalog)
+        parsed = with_accelerator_ids(parsed, catalog)
     return _catalog({table: parsed}), parsed.problems
 
 
@@ -177,7 +177,7 @@ def _content(path: Path) -> bytes:
 def _with(read: CatalogRead, tables: Mapping[TableName, Parsed]) -> CatalogRead:
     accelerators = _catalog({"hardware": tables["hardware"]})
     hardware = merged(read.catalog, accelerators)
-    offers = with_known_accelerators(tables["prices"], hardware.catalog)
+    offers = with_accelerator_ids(tables["prices"], hardware.catalog)
     rest = merged(
         hardware.catalog, _catalog({"prices": offers, "electricity": tables["electricity"]})
     )

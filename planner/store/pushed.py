@@ -31,7 +31,7 @@ MOST_BYTES: Final = 5_000_000
 """Largest request [bytes]."""
 SLUG: Final = re.compile(r"[a-z0-9][a-z0-9-]{0,79}")
 _KEYS: Final = {"set", "runs"}
-_MOST_TOLD: Final = 50
+_MOST_LISTED: Final = 50
 _SHOWN: Final = 80
 
 
@@ -49,7 +49,7 @@ class PushError(ValueError):
     """A request that is not taken; `problems` has all that is wrong."""
 
     def __init__(self, problems: Sequence[ParameterProblem]) -> None:
-        self.problems = tuple(problems[:_MOST_TOLD])
+        self.problems = tuple(problems[:_MOST_LISTED])
         super().__init__(" ".join(map(str, self.problems)))
 
 

@@ -78,7 +78,7 @@ class RunCount:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KnownWorkload:
+class StoredWorkload:
     """Counts of a workload's good runs and accelerator models, and its kind.
 
     `is_own` is True if some of them are in the user's folders, `is_unofficial` if all of them are
@@ -213,17 +213,17 @@ def workloads(store: Store) -> dict[str, int]:
 
 
 @_once
-def about_workloads(store: Store) -> dict[str, KnownWorkload]:
+def about_workloads(store: Store) -> dict[str, StoredWorkload]:
     """Return a record of each workload of `workloads`; the user's own first."""
     records = _records(store)
     return dict(sorted(records.items(), key=lambda pair: not pair[1].is_own))
 
 
-def _records(store: Store) -> dict[str, KnownWorkload]:
+def _records(store: Store) -> dict[str, StoredWorkload]:
     own = {f.label for f in store.folders if f.kind != "shipped"}
 
-    def record(w: _Workload) -> KnownWorkload:
-        return KnownWorkload(
+    def record(w: _Workload) -> StoredWorkload:
+        return StoredWorkload(
             runs=w.good,
             accelerators=w.hardware,
             is_own=not own.isdisjoint(w.folders),
@@ -232,8 +232,8 @@ def _records(store: Store) -> dict[str, KnownWorkload]:
         )
 
     def again(
-        last: dict[str, KnownWorkload] | None, changed: Collection[str]
-    ) -> dict[str, KnownWorkload]:
+        last: dict[str, StoredWorkload] | None, changed: Collection[str]
+    ) -> dict[str, StoredWorkload]:
         stay = {} if last is None else last
         return {
             w.name: stay[w.name] if w.name in stay and w.name not in changed else record(w)

@@ -343,29 +343,29 @@ class Store:
         return self._moment is not None
 
     @contextmanager
-    def at_one_moment(self, asked_s: float | None = None) -> Iterator[None]:
+    def at_one_moment(self, since_s: float | None = None) -> Iterator[None]:
         """Refresh, then show this thread one state of the runs until the block ends.
 
         All queries of a page see the same runs, even if others are committed meanwhile. Other
         threads see the new state.
 
         Args:
-            asked_s: time of the request by the monotonic clock [s]; a refresh since then by
+            since_s: time of the request by the monotonic clock [s]; a refresh since then by
                 another thread is enough. None is now.
         """
         if self._moment is not None:
             yield
             return
-        self.look(asked_s)
+        self.look(since_s)
         self._begin()
         try:
             yield
         finally:
             self._end()
 
-    def look(self, asked_s: float | None = None) -> None:
-        """Refresh, unless this thread holds a moment or a refresh came after `asked_s`."""
-        if self._moment is None and (asked_s is None or self._looked_s < asked_s):
+    def look(self, since_s: float | None = None) -> None:
+        """Refresh, unless this thread holds a moment or a refresh came after `since_s`."""
+        if self._moment is None and (since_s is None or self._looked_s < since_s):
             self.refresh()
 
     def refresh(self, *, wait: bool = False) -> int:
@@ -487,7 +487,7 @@ class Store:
 
     def refuse(self, file: str, reason: str) -> None:
         """Stop showing a file, unless it has been replaced since it was listed."""
-        listed = self._known
+        listed = self._listed
         stamp = None if listed is None else listed.get(file)
         if stamp is not None and accept.stamp_of(file) == stamp:
             with self._lock:
@@ -569,7 +569,7 @@ class Store:
     def _reset(self) -> None:
         """Start without a run, in memory or in a new file."""
         self._results = {}
-        self._known: accept.Listing | None = None
+        self._listed: accept.Listing | None = None
         self._loaded: set[str] = set()
         self._single: set[str] = set()
         self._waiting: set[str] = set()
@@ -642,7 +642,7 @@ class Store:
             return False
         for path, size, mtime_ns, inode, mode, seal, _, single in rows:
             stamp = accept.Stamp(size, mtime_ns, inode, mode)
-            self._known[path] = stamp if _has_hash(path, stamp, seal) else _CHANGED  # type: ignore[index]
+            self._listed[path] = stamp if _has_hash(path, stamp, seal) else _CHANGED  # type: ignore[index]
             self._loaded.add(path)
             if single:
                 self._single.add(path)
@@ -653,7 +653,7 @@ class Store:
     def _reset_state_for(self, base: duckdb.DuckDBPyConnection) -> None:
         self._results = {}
         self._base = base
-        self._known = {}
+        self._listed = {}
         self._loaded, self._single, self._waiting, self._again = set(), set(), set(), set()
         self._is_new = True
 
@@ -709,8 +709,8 @@ class Store:
         looked_at: dict[tuple[str, accept.Stamp], Seal | str] = {}
         vanished: dict[str, int] = {}
         for _ in range(_TRIES):
-            now = accept.listing(self.folders, self._known, self._audience)
-            before = self._known or {}
+            now = accept.listing(self.folders, self._listed, self._audience)
+            before = self._listed or {}
             titled = self._audience.restricted == self._titled
             if now == before and not self._again and titled and not self._is_new:
                 return
@@ -817,7 +817,7 @@ class Store:
             self._refused |= {p: self._refusal(p, r) for p, r in sets[1].items()}
             self._partly = (*self._contradictions(), *self._without_room())
             self._serving = self._base
-            self._known = now
+            self._listed = now
         self._generation += 1
         self._note((workload, model) for workload, _, _, model in touched)
 
@@ -830,8 +830,8 @@ class Store:
     ) -> None:
         """Record the state of files, so that a refresh that starts over continues from here."""
         drop = set(gone)
-        stay = {p: s for p, s in (self._known or {}).items() if p not in drop}
-        self._known = stay | {p: now[p] for p in files}
+        stay = {p: s for p, s in (self._listed or {}).items() if p not in drop}
+        self._listed = stay | {p: now[p] for p in files}
         self._refused = {p: r for p, r in self._refused.items() if p in stay}
         self._refused |= {p: self._refusal(p, reason) for p, reason in refused.items()}
 

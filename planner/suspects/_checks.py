@@ -44,7 +44,7 @@ import numpy as np
 
 from planner.core import LARGEST, SMALLEST, Text, in_words, paragraph, percent
 from planner.epochs import MAX_CV
-from planner.runs import CheckedRun, case_of, configuration_of, grouped, is_known
+from planner.runs import CheckedRun, case_of, configuration_of, grouped, is_positive
 from planner.suspects._curves import NEAR, against_other_batches, falling_flags, scaling_flags
 from planner.suspects._flags import Flag, flag
 from planner.suspects.neighbours import FEWEST, neighbours
@@ -153,7 +153,7 @@ def _starts(runs: Sequence[CheckedRun]) -> dict[str, float]:
     """
     ratios: dict[str, float] = {}
     for members in grouped(runs, lambda run: (case_of(run), run.devices)):
-        started = [run for run in members if is_known(run.pre_train_s)]
+        started = [run for run in members if is_positive(run.pre_train_s)]
         starts = sorted((run.pre_train_s or 0.0, run.run_id) for run in started)
         if len(starts) <= FEWEST:
             continue
@@ -184,7 +184,7 @@ def _too_scattered(run: CheckedRun) -> Iterator[Flag]:
 
 def _slip(ratio: float) -> float | None:
     """Return the factor a ratio is near, either way round."""
-    if not is_known(ratio):
+    if not is_positive(ratio):
         return None
     nearest = min(SLIPS, key=lambda factor: _off(ratio, factor))
     return nearest if _off(ratio, nearest) < math.log(NEAR) else None
@@ -192,7 +192,7 @@ def _slip(ratio: float) -> float | None:
 
 def _off(ratio: float, factor: float) -> float:
     """Return how far a ratio is from a factor or its inverse, in logarithms."""
-    return abs(abs(math.log(ratio)) - math.log(factor)) if is_known(ratio) else math.inf
+    return abs(abs(math.log(ratio)) - math.log(factor)) if is_positive(ratio) else math.inf
 
 
 TIMES: Final = ("pre_train_s", "first_epoch_s", "until_first_epoch_end_s", "later_epoch_mean_s",
@@ -244,7 +244,7 @@ def _factors(run: CheckedRun) -> tuple[Hashable, ...]:
 
 def _measured(run: CheckedRun) -> tuple[tuple[str, float], ...]:
     """Return the times by name, or else the first rate; zeros are not measured."""
-    present = [(n, v) for n in (*TIMES, *RATES) if is_known(v := getattr(run, n))]
+    present = [(n, v) for n in (*TIMES, *RATES) if is_positive(v := getattr(run, n))]
     times = [number for number in present if number[0] in TIMES]
     return tuple(times or present[:1])
 
@@ -252,7 +252,7 @@ def _measured(run: CheckedRun) -> tuple[tuple[str, float], ...]:
 def _digits(run: CheckedRun, numbers: Sequence[tuple[str, float]]) -> int:
     """Return the significant digits of all numbers; of rates those of the shorter one."""
     if numbers[0][0] in RATES:
-        return min(_significant(v) for n in RATES if is_known(v := getattr(run, n)))
+        return min(_significant(v) for n in RATES if is_positive(v := getattr(run, n)))
     return sum(_significant(value) for value in {value for _, value in numbers})
 
 
@@ -324,7 +324,7 @@ def epoch_flags(runs: Sequence[CheckedRun]) -> list[Flag]:
     flags = []
     for run in runs:
         later, sd = (run.epochs_measured or 1) - 1, run.later_epoch_sd_s
-        if later < 2 or sd is None or not is_known(run.later_epoch_mean_s):
+        if later < 2 or sd is None or not is_positive(run.later_epoch_mean_s):
             continue
         variation = math.sqrt(later / (later - 1)) * sd / (run.later_epoch_mean_s or math.nan)
         if variation > MAX_CV:

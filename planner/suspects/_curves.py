@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.core import Floats, Text, percent
-from planner.runs import CheckedRun, case_of, grouped, is_known
+from planner.runs import CheckedRun, case_of, grouped, is_positive
 from planner.suspects._flags import Flag, flag
 from planner.suspects.neighbours import FEWEST
 from planner.throughput import FALL, count
@@ -244,4 +244,4 @@ def _curve(members: Sequence[CheckedRun]) -> _Curve:
 
 
 def _on_a_curve(run: CheckedRun) -> bool:
-    return is_known(run.global_batch_size) and is_known(run.samples_per_s)
+    return is_positive(run.global_batch_size) and is_positive(run.samples_per_s)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from planner.core import Floats
 from planner.epochs import NORMAL, SAME, SESSION_SD
-from planner.runs import CheckedRun, configuration_of, grouped, is_known, numbered
+from planner.runs import CheckedRun, configuration_of, grouped, is_positive, numbered
 
 FEWEST: Final = 3
 """Least cells of each row and column: of two it is unknown which is odd."""
@@ -44,7 +44,7 @@ def neighbours(runs: Sequence[CheckedRun]) -> Neighbours:
     out: their runs have NaN.
     """
     left, z = np.full(len(runs), np.nan), np.full(len(runs), np.nan)
-    timed = [i for i, run in enumerate(runs) if is_known(run.later_epoch_mean_s)]
+    timed = [i for i, run in enumerate(runs) if is_positive(run.later_epoch_mean_s)]
     for members in grouped(timed, lambda i: runs[i].workload):
         log = np.log(_times([runs[i] for i in members]))
         row = numbered([configuration_of(runs[i]) for i in members])

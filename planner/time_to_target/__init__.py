@@ -28,7 +28,13 @@ from planner.time_to_target._reference import (
     read_points,
     summary_of,
 )
-from planner.time_to_target._stated import stated_name, stated_rows, stated_sentences, with_stated
+from planner.time_to_target._stated import (
+    stated_lead,
+    stated_name,
+    stated_rows,
+    stated_sentences,
+    with_stated,
+)
 from planner.time_to_target.frontier import Frontier
 from planner.time_to_target.goodput import (
     BatchTiming,

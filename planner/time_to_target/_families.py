@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 
 from planner.convergence import ConvergenceCurve, set_labels
-from planner.core import Estimate, Record, Text
+from planner.core import Estimate, Record, Text, listed_words, paragraph
 from planner.core.slugs import BADGE
 from planner.runs import TrialSet
 from planner.throughput import count, rounded_estimate, size, with_interval
@@ -18,6 +18,8 @@ from planner.time_to_target.tables import batch_rows, fit_rows
 
 MOST_FAMILIES: Final = 10
 """Networks in one comparison: as many as there are colours."""
+_MOST_NAMED: Final = 3
+"""Tied networks that are named one by one."""
 _STALE: Final = re.compile(r" gradients \d+ updates? old$")
 """End of the name of a network trained with stale gradients: a way of training, no family."""
 
@@ -121,41 +123,41 @@ def families_of(
 
 
 def family_sentences(of: Families) -> list[str]:
-    """Return which network scales to the largest batch, and which needs the fewest steps."""
+    """Return what is compared, which network scales furthest, which needs the fewest steps."""
     fitted = of.fitted
+    if len(fitted) < 2:
+        return [_too_few(of, [f.name for f, _ in fitted])]
+    largest = [(f.name, c.critical_batch_size) for f, c in fitted]
+    fewest = [(f.name, c.min_steps) for f, c in fitted]
+    return [
+        Text(
+            "{count} networks are compared on {dataset} with {optimizer} to {target}.",
+            count=len(fitted),
+            dataset=of.dataset,
+            optimizer=of.optimizer,
+            target=of.goal.target,
+        ),
+        _largest_batch(_lead(sorted(largest, key=lambda x: -_number(x[1])), size)),
+        _fewest_steps(_lead(sorted(fewest, key=lambda x: _number(x[1])), count)),
+    ]
+
+
+def _too_few(of: Families, fitted: Sequence[str]) -> str:
+    """Return why there is no comparison."""
     where = Text(
-        "on {dataset} with {optimizer} to {target}",
+        "{dataset} with {optimizer} to {target}",
         dataset=of.dataset,
         optimizer=of.optimizer,
         target=of.goal.target,
     )
-    if len(fitted) < 2:
-        only = Text("only {fitted} has", fitted=fitted[0][0].name) if fitted else "no network has"
-        hint = "" if of.easiest == of.goal.target else f", as {of.easiest}"
-        return [
-            Text(
-                "No comparison {where}: {only} a fitted law. Choose an easier target{hint}.",
-                where=where,
-                only=only,
-                hint=hint,
-            )
-        ]
-    critical = [(f.name, c.critical_batch_size) for f, c in fitted]
-    least = [(f.name, c.min_steps) for f, c in fitted]
-    return [
-        _first(
-            sorted(critical, key=lambda x: -_number(x[1])),
-            Text("scales to the largest batch {where}: Bcrit is", where=where),
-            Text("are tied for the largest critical batch size {where}.", where=where),
-            size,
-        ),
-        _first(
-            sorted(least, key=lambda x: _number(x[1])),
-            "needs the fewest steps at large batches: Smin is",
-            "are tied for the fewest steps at large batches.",
-            count,
-        ),
-    ]
+    why = (
+        Text("Only {name} has a fitted law on {where}.", name=fitted[0], where=where)
+        if fitted
+        else Text("No network has a fitted law on {where}.", where=where)
+    )
+    if of.easiest == of.goal.target:
+        return paragraph(why, "Choose an easier target.")
+    return paragraph(why, Text("Choose an easier target, such as {easiest}.", easiest=of.easiest))
 
 
 def family_rows(of: Families) -> list[Record]:
@@ -172,34 +174,77 @@ def _alone(family: Family) -> OptimizerComparison:
     return OptimizerComparison(target=np.nan, curves=(family.curve,))
 
 
-def _first(
-    ranked: Sequence[tuple[str, Estimate]], leads: str, tied: str, write: Callable[[float], str]
-) -> str:
-    """Return the first of a ranking, or that it is tied with all whose intervals meet its own."""
-    (name, best), *others = ranked
-    equal = [other for other, e in others if _meet(best, e)]
-    if not equal:
-        (second, next_best) = others[0]
-        return Text(
-            "{name} {leads} {own}, against {other} of {second}.",
-            name=name,
-            leads=leads,
-            own=_written(best, write),
-            other=_written(next_best, write),
-            second=second,
-        )
-    if len(equal) == len(others):
-        names = "All networks" if len(ranked) > 2 else f"{name} and {equal[0]}"
-    else:
-        *before, last = [name, *equal]
-        comma = "; " if any(", " in each for each in before) else ", "
-        names = f"{comma.join(before)} and {last}"
-    return Text(
-        "{names} {tied} Their intervals overlap: {name} leads with {written}.",
-        names=names,
-        tied=tied,
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Lead:
+    """The first of a ranking and the next one, each with its value as text.
+
+    `tied` names all whose intervals meet that of the first, "" where there is none.
+    """
+
+    name: str
+    own: str
+    second: str
+    other: str
+    tied: str
+
+
+def _lead(ranked: Sequence[tuple[str, Estimate]], write: Callable[[float], str]) -> _Lead:
+    (name, best), (second, next_best), *_ = ranked
+    return _Lead(
         name=name,
-        written=_written(best, write),
+        own=_written(best, write),
+        second=second,
+        other=_written(next_best, write),
+        tied=_tied([n for n, e in ranked if _meet(best, e)], len(ranked)),
+    )
+
+
+def _tied(names: Sequence[str], of: int) -> str:
+    """Return the tied networks, by their number where the names are many; "" of one alone."""
+    if len(names) < 2:
+        return ""
+    commas = len(names) > 2 and any(", " in name for name in names)
+    if len(names) <= _MOST_NAMED and not commas:
+        return listed_words(names)
+    if len(names) == of:
+        return Text("All {count} networks", count=of)
+    return Text("{name} and {count} other networks", name=names[0], count=len(names) - 1)
+
+
+def _largest_batch(lead: _Lead) -> str:
+    if lead.tied:
+        return Text(
+            "{tied} are too close to call for the largest batch. Their intervals of Bcrit overlap, "
+            "and {name} leads with {own}.",
+            tied=lead.tied,
+            name=lead.name,
+            own=lead.own,
+        )
+    return Text(
+        "{name} scales to the largest batch. Its Bcrit is {own}, against {other} of {second}.",
+        name=lead.name,
+        own=lead.own,
+        other=lead.other,
+        second=lead.second,
+    )
+
+
+def _fewest_steps(lead: _Lead) -> str:
+    if lead.tied:
+        return Text(
+            "{tied} are too close to call for the fewest steps. Their intervals of Smin overlap, "
+            "and {name} leads with {own}.",
+            tied=lead.tied,
+            name=lead.name,
+            own=lead.own,
+        )
+    return Text(
+        "{name} needs the fewest steps at large batches. Its Smin is {own}, against {other} of "
+        "{second}.",
+        name=lead.name,
+        own=lead.own,
+        other=lead.other,
+        second=lead.second,
     )
 
 

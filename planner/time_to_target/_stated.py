@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from planner.core import HOUR_S, Record, Text, cell, estimate_cells, in_words
+from planner.core import HOUR_S, Record, Text, cell, estimate_cells, in_words, paragraph, plural
 from planner.job import StatedTime, stated_interval
 from planner.time_to_target.sentences import TargetWords
 
@@ -12,23 +12,39 @@ def stated_sentences(goal: TargetWords, times: Sequence[StatedTime]) -> list[str
     fastest = min(times, key=lambda t: t.seconds[0])
     typical = max(times, key=lambda t: (len(t.seconds), -t.hardware.count))
     runs = sum(len(t.seconds) for t in times)
-    among = (
-        Text("the fastest of {runs:,} published runs", runs=runs)
-        if runs > 1
-        else "the only published run"
-    )
     first = Text(
-        "{trained} reached {target} in {second} on {stated_name}, {among}.",
+        "{trained} reached {target} in {time} on {system}.",
         trained=goal.trained,
         target=goal.target,
-        second=in_words(fastest.seconds[0]),
-        stated_name=stated_name(fastest),
-        among=among,
+        time=in_words(fastest.seconds[0]),
+        system=stated_name(fastest),
     )
+    among = plural(runs, "It is the only published run.",
+                   "It is the fastest of {count:,} published runs.")  # fmt: skip
     if typical is fastest:
-        return [first]
-    median = f"{stated_name(typical)} took {in_words(typical.median_s)} ({_median_of(typical)})."
-    return [f"{first} {median}"]
+        return [paragraph(first, among)]
+    median = Text(
+        "{system} took {time} ({runs}).",
+        system=stated_name(typical),
+        time=in_words(typical.median_s),
+        runs=_median_of(typical),
+    )
+    return [paragraph(first, among, median)]
+
+
+def stated_lead(times: Sequence[StatedTime]) -> tuple[str, bool]:
+    """Return the two fastest systems by their medians in one line, and whether they are tied.
+
+    They are tied where the intervals of one more run overlap; "" of a system alone.
+    """
+    first, *others = sorted(times, key=lambda t: t.median_s)
+    if not others:
+        return "", False
+    own, other = (stated_interval(t, times) for t in (first, others[0]))
+    a, b = stated_name(first), stated_name(others[0])
+    if float(own.high) < float(other.low):
+        return Text("{first} is faster than {second}.", first=a, second=b), False
+    return Text("{first} and {second} are too close to call.", first=a, second=b), True
 
 
 def stated_name(time: StatedTime) -> str:

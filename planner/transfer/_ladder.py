@@ -14,6 +14,7 @@ from typing import Final
 import numpy as np
 
 from planner.core import LEVEL, Estimate, Refusal, Text, percent, several
+from planner.transfer._library import part_for
 from planner.transfer._records import (
     BASIS_OF,
     SPECS,
@@ -338,6 +339,7 @@ def transfer(
         return place
     if library.measured[place] and rung in (None, "measured"):
         return _measured(library, cell, place, level)
+    library, place = part_for(library, *place)
     answer = best_answer(library, place, level, rung)
     if answer is None:
         return refusal(cell, evidence_for(library, *place), rung)

@@ -13,6 +13,8 @@ from planner.transfer._records import SPECS, DataSheet, Library, Mask
 
 NAMED: Final = 3
 """Bad names of a column that are listed one by one."""
+MOST_WORKLOADS: Final = 64
+"""Workloads that are read for one answer."""
 
 
 def fit_library(
@@ -48,6 +50,8 @@ def fit_library(
     columns = np.unique(np.concatenate([cards, np.array([s.card for s in sheets], np.str_)]))
     cell = (row.reshape(-1), np.searchsorted(columns, cards))
     log, runs, squares = _repetitions(cell, np.log(values), (len(workloads), columns.size))
+    _, name = np.unique(rows[0], return_inverse=True)
+    each_precision, in_precision = np.unique(rows[1], return_inverse=True)
     return Library(
         workloads=workloads,
         cards=tuple(str(name) for name in columns),
@@ -55,10 +59,43 @@ def fit_library(
         filled=_filled(log, runs > 0),
         runs=runs,
         squares=squares,
-        sheets=_table_of_sheets(sheets, workloads, columns),
-        same_name=rows[0][:, None] == rows[0],
-        same_precision=rows[1][:, None] == rows[1],
+        name=name,
+        precision=in_precision,
+        sheets_by_precision=_table_of_sheets(sheets, each_precision, columns),
     )
+
+
+def part_for(library: Library, row: int, column: int) -> tuple[Library, tuple[int, int]]:
+    """Return what is read of a table for one cell, and the place of the cell there.
+
+    That is the whole table, unless it has more than `MOST_WORKLOADS` rows. Then it is the row, and
+    the workloads that say most about it: those that ran on the cell's card and on one of the row's,
+    then those on most of the row's cards, then those on most cards. The cost of an answer grows
+    with the cube of their number.
+    """
+    if len(library.workloads) <= MOST_WORKLOADS:
+        return library, (row, column)
+    measured = library.measured
+    shared = np.count_nonzero(measured & measured[row], axis=1)
+    speaks = measured[:, column] & (shared > 0)
+    own = np.arange(len(library.workloads)) == row
+    order = np.lexsort((-np.count_nonzero(measured, axis=1), -shared, ~speaks, ~own))
+    rows = np.sort(order[:MOST_WORKLOADS])
+    columns = np.flatnonzero(measured[rows].any(axis=0) | (np.arange(len(library.cards)) == column))
+    cells = np.ix_(rows, columns)
+    part = replace(
+        library,
+        workloads=tuple(library.workloads[i] for i in rows),
+        cards=tuple(library.cards[i] for i in columns),
+        log_samples_per_s=library.log_samples_per_s[cells],
+        filled=library.filled[cells],
+        runs=library.runs[cells],
+        squares=library.squares[cells],
+        name=library.name[rows],
+        precision=library.precision[rows],
+        sheets_by_precision=library.sheets_by_precision[:, columns],
+    )
+    return part, (int(np.searchsorted(rows, row)), int(np.searchsorted(columns, column)))
 
 
 def with_speeds(
@@ -165,12 +202,14 @@ def _parts(measured: Mask) -> NDArray[np.int64]:
 
 
 def _table_of_sheets(
-    sheets: Sequence[DataSheet], workloads: Sequence[tuple[str, str]], cards: NDArray[np.str_]
+    sheets: Sequence[DataSheet], precisions: NDArray[np.str_], cards: NDArray[np.str_]
 ) -> Floats:
-    table = np.full((len(workloads), cards.size, len(SPECS)), np.nan)
+    table = np.full((precisions.size, cards.size, len(SPECS)), np.nan)
     for sheet in sheets:
         column = int(np.searchsorted(cards, sheet.card))
-        flops = [sheet.peak_flops_per_s.get(precision, np.nan) for _, precision in workloads]
+        flops = [
+            sheet.peak_flops_per_s.get(precision, np.nan) for precision in map(str, precisions)
+        ]
         table[:, column, 0] = np.log(flops)
         table[:, column, 1:] = np.log([sheet.memory_bandwidth_bytes_per_s, sheet.memory_bytes])
     return table

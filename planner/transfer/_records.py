@@ -77,9 +77,9 @@ class Library:
     only a data sheet are columns too. `log_samples_per_s` (workloads, cards) is
     the mean logarithm of repeated runs, NaN where there is none, and `filled` the same with the
     additive model (row effect + column effect) in the gaps. `runs` counts the runs of a cell and
-    `squares` sums their squared deviations from that mean. `sheets` (workloads, cards, 3) holds
-    the logarithms of `SPECS`, the first for the row's precision, NaN where missing.
-    `same_name` and `same_precision` compare workloads with each other (workloads, workloads).
+    `squares` sums their squared deviations from that mean. `name` and `precision` number the
+    names and precisions of the workloads (workloads,); `sheets_by_precision` (precisions, cards, 3)
+    holds the logarithms of `SPECS`, the first for that precision, NaN where missing.
     `card_names` are names for sentences, by card; without one a card is its own name.
     """
 
@@ -89,15 +89,30 @@ class Library:
     filled: Floats
     runs: NDArray[np.int64]
     squares: Floats
-    sheets: Floats
-    same_name: Mask
-    same_precision: Mask
+    name: NDArray[np.intp]
+    precision: NDArray[np.intp]
+    sheets_by_precision: Floats
     card_names: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def measured(self) -> Mask:
         """Which cells were measured, shape (workloads, cards)."""
         return self.runs > 0
+
+    @property
+    def sheets(self) -> Floats:
+        """Data sheets in each workload's precision, (workloads, cards, 3)."""
+        return self.sheets_by_precision[self.precision]
+
+    @property
+    def same_name(self) -> Mask:
+        """Which workloads have one name, (workloads, workloads)."""
+        return np.equal.outer(self.name, self.name)
+
+    @property
+    def same_precision(self) -> Mask:
+        """Which workloads have one precision, (workloads, workloads)."""
+        return np.equal.outer(self.precision, self.precision)
 
     def name_of(self, card: str) -> str:
         """Return the name of a card in a sentence."""

@@ -65,7 +65,7 @@ class Cluster:
     def __init__(self, ray: Any) -> None:  # noqa: ANN401 - Ray ships no types that hold
         self._ray = ray
         self._board: Any = None
-        self._asked: Any = None
+        self._waiting: Any = None
 
     def board(self) -> Any:  # noqa: ANN401 - an actor of Ray
         """Return the actor that runs report to, on the node of this process; start it once."""
@@ -84,12 +84,12 @@ class Cluster:
         It never waits. A board that is lost with its node is replaced; runs that report to it
         show no progress.
         """
-        if self._asked is None:
-            self._asked = self.board().take.remote()
-        ready, _ = self._ray.wait([self._asked], timeout=0)
+        if self._waiting is None:
+            self._waiting = self.board().take.remote()
+        ready, _ = self._ray.wait([self._waiting], timeout=0)
         if not ready:
             return {}
-        request, self._asked = self._asked, None
+        request, self._waiting = self._waiting, None
         try:
             return dict(self._ray.get(request))
         except self._ray.exceptions.RayError:

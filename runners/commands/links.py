@@ -65,7 +65,7 @@ class LinkPair:
     @property
     def prefix(self) -> str:
         """The command prefix that runs a program in a namespace."""
-        return f"{_program('ip')} netns exec {{host}}"
+        return " ".join((_program("ip"), "netns", "exec", "{host}"))
 
     def unlimit(self) -> None:
         """Take the limit off the link."""
@@ -442,8 +442,18 @@ def _print(links: Sequence[Measured], *, missed: bool) -> None:
         rate = "unlimited" if link.rate_bits_per_s is None else _rate(link.rate_bits_per_s)
         predicted = "" if link.predicted_s is None else f"{1e3 * link.predicted_s:.1f} ms"
         error = "" if link.error is None else f"{100 * link.error:+.0f} %"
-        say(f"{rate:>13} {1e3 * link.step_s:>7.1f} ms {predicted:>10} {error:>7} "
-            f"{1e3 * link.latency_s:>6.1f} ms {_rate(link.all_reduce_bits_per_s):>13}")  # fmt: skip
+        say(
+            Text(
+                "{rate:>13} {step_ms:>7.1f} ms {predicted:>10} {error:>7} {latency_ms:>6.1f} ms "
+                "{all_reduce:>13}",
+                rate=rate,
+                step_ms=1e3 * link.step_s,
+                predicted=predicted,
+                error=error,
+                latency_ms=1e3 * link.latency_s,
+                all_reduce=_rate(link.all_reduce_bits_per_s),
+            )
+        )
     judged = "above" if missed else "within"
     say(
         Text(

@@ -25,7 +25,7 @@ from typing import Annotated, Final
 
 from msgspec import Meta, convert
 
-from planner.core import Text
+from planner.core import Text, plural
 from runners.plan.spec import (
     MOST,
     Count,
@@ -190,8 +190,8 @@ def read(path: Path) -> tuple[ConvergePlan, ...]:
 
 def variant(staleness: int) -> str:
     """Return the name of training with gradients of this age [updates]; empty for fresh ones."""
-    updates = "update" if staleness == 1 else "updates"
-    return f"gradients {staleness} {updates} old" if staleness else ""
+    old = plural(staleness, "gradients {count} update old", "gradients {count} updates old")
+    return str(old) if staleness else ""
 
 
 def of_networks(name: str, body: Table) -> tuple[ConvergePlan, ...]:

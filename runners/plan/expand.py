@@ -171,7 +171,7 @@ def _backend_problems(factors: Table, host: Host) -> list[str]:
             "backend {backend} is not installed here. Install it ({command}), or name its Python "
             "with --python {backend}=PATH.",
             backend=backend,
-            command=jax if backend == "jax" else f"pip install {backend}",
+            command=jax if backend == "jax" else Text("pip install {package}", package=backend),
         )
     ]
 

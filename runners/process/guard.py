@@ -31,7 +31,7 @@ def _child(command: list[str], guard: int) -> None:
     try:
         os.execvp(command[0], command)  # noqa: S606 - a list of arguments, no shell
     except OSError as error:
-        os.write(2, f"cannot start {command[0]}: {error.strerror}\n".encode())
+        os.write(2, f"{command[0]}: {error.strerror}\n".encode())
         os._exit(127)
 
 

@@ -199,9 +199,13 @@ def search_group(
     )
 
 
+_PROBES: Final = " max-batch"
+"""Ending of the sweep of a trial."""
+
+
 def probe_case(context: Context, group: Automatic, batch: int) -> Case:
     """Return the case that tries a batch size."""
-    return replace(plans.two_steps(group.at(batch)), sweep=f"{context.spec.name} max-batch")
+    return replace(plans.two_steps(group.at(batch)), sweep=context.spec.name + _PROBES)
 
 
 def as_probe(row: Row, memory_bytes: float | None = None) -> Probe:

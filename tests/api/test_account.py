@@ -8,7 +8,8 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
@@ -18,7 +19,8 @@ import uvicorn
 from starlette.requests import HTTPConnection
 from starlette.types import Receive, Scope, Send
 
-from api.account import is_of_another_account
+from api import account, guard
+from api.account import by_message, by_table, is_of_another_account
 from api.guard import Doors, Guard
 from pages.visitor.permission import decide
 from planner.answers import ANOTHER_ACCOUNT
@@ -88,9 +90,14 @@ def port() -> Iterator[int]:
 
 
 @needs_root
+@pytest.mark.parametrize("by", ["message", "table"])
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("at", ["127.0.0.1", "::ffff:127.0.0.1"])
-def test_another_account_reads_and_the_server_s_own_writes(port: int, way: str, at: str) -> None:
+def test_another_account_reads_and_the_server_s_own_writes(
+    port: int, way: str, at: str, by: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if by == "table":  # as in a container that refuses it
+        monkeypatch.setattr(account, "by_message", lambda *_: None)
     if ":" in at and not socket.has_ipv6:
         pytest.skip("this machine has no IPv6")
     assert b"The owner may write." in _sent(port, os.geteuid(), *WAYS[way], at=at)
@@ -103,6 +110,85 @@ def test_a_mark_that_a_client_sends_is_dropped(port: int, way: str) -> None:
     assert b"The owner may write." in _sent(port, os.geteuid(), *WAYS[way], *forged)
     if os.geteuid() == 0:
         assert b"Another account" in _sent(port, OTHER_UID, *WAYS[way], f"{ANOTHER_ACCOUNT}:")
+
+
+LINES: Final = {
+    "IPv4": ("127.0.0.1", "127.0.0.1"),
+    "IPv6": ("::1", "::1"),
+    "IPv4 to a server of both": ("::", "127.0.0.1"),
+    "IPv4 in IPv6": ("127.0.0.1", "::ffff:127.0.0.1"),
+    "IPv4 in IPv6 to a server of both": ("::", "::ffff:127.0.0.1"),
+}
+"""Where a server listens, and the address a client connects to."""
+CONNECT: Final = """
+import socket, sys
+line = socket.socket(socket.AF_INET6 if ":" in sys.argv[1] else socket.AF_INET)
+line.connect((sys.argv[1], int(sys.argv[2])))
+sys.stdin.read()
+"""
+
+
+@contextmanager
+def _lines(listens: str, connects: str, users: Sequence[int]) -> Iterator[list[Scope]]:
+    """The requests of an open connection of each account, as a server sees them."""
+    if ":" in listens + connects and not socket.has_ipv6:
+        pytest.skip("this machine has no IPv6")
+    family = socket.AF_INET6 if ":" in listens else socket.AF_INET
+    with socket.create_server((listens, 0), family=family, dualstack_ipv6=listens == "::") as door:
+        clients, lines = [], []
+        for user in users:
+            clients.append(subprocess.Popen(
+                ["/usr/bin/env", "PATH=/usr/bin:/bin", "python3", "-I", "-c", CONNECT, connects,
+                 str(door.getsockname()[1])],
+                user=user, extra_groups=[], cwd="/", stdin=subprocess.PIPE,
+            ))  # fmt: skip
+            lines.append(door.accept())
+        try:
+            yield [{"client": peer, "server": line.getsockname()} for line, peer in lines]
+        finally:
+            for (line, _), client in zip(lines, clients, strict=True):
+                client.communicate(timeout=60)
+                line.close()
+
+
+@needs_root
+@pytest.mark.parametrize("way", LINES)
+def test_message_and_table_name_the_account_of_a_connection(
+    way: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    users = [os.geteuid(), OTHER_UID, 12_345]
+    with _lines(*LINES[way], users) as scopes:
+        ends = [(account._end(s["client"]), account._end(s["server"])) for s in scopes]
+        assert [by_table(*both) for both in ends] == users
+        assert [by_message(*both) for both in ends] == users
+        assert [by_message(*both[::-1]) for both in ends] == [os.geteuid()] * len(users)
+        monkeypatch.setattr(account, "by_table", lambda *_: pytest.fail("The table was read."))
+        assert [is_of_another_account(s) for s in scopes] == [False, True, True]
+
+
+@needs_root
+def test_a_listening_socket_names_no_account() -> None:
+    """The kernel answers with it where no connection has these ends."""
+    with socket.create_server(("127.0.0.1", 0)) as door:
+        here, nobody = account._end(door.getsockname()), account._end(("127.0.0.1", 1))
+        assert by_message(here, nobody) is by_table(here, nobody) is None
+        assert is_of_another_account({"client": door.getsockname(), "server": ("127.0.0.1", 1)})
+
+
+@pytest.mark.parametrize(
+    ("doors", "header"),
+    [(Doors(owner=lambda: False), ()), (Doors(), ((b"x-forwarded-for", b"10.1.2.3"),))],
+)
+def test_no_look_where_roles_or_a_proxy_decide(
+    doors: Doors, header: tuple[tuple[bytes, bytes], ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever is not looked at is no owner, also if the provider goes while a page is open."""
+    monkeypatch.setattr(guard, "is_of_another_account", lambda _: pytest.fail("It looked."))
+    sent = {"type": "websocket", "path": "/", "headers": list(header)}
+    marked = Guard(_echo, doors)._marked(sent)["headers"]
+    assert marked == [*header, (ANOTHER_ACCOUNT.encode(), b"yes")]
+    page = {"type": "http", "path": "/", "headers": list(header)}
+    assert Guard(_echo, doors)._marked(page)["headers"] == list(header)
 
 
 @needs_root

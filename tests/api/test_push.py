@@ -9,6 +9,7 @@ import shutil
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
 
@@ -86,6 +87,16 @@ def test_runs_are_stored_once_however_often_they_are_sent(client: Client, inbox:
     assert 'title = "Mine"' in (inbox.results / "mine" / "set.toml").read_text()
     shown = ask(client.app, "/api/v1/results").json
     assert {r["run_id"] for r in shown["rows"]} == set(first.json["run_ids"])
+
+
+def test_runs_from_the_future_are_refused(client: Client, inbox: Inbox) -> None:
+    sound, late = runs(2)
+    late["recorded_at"] = datetime.now(UTC) + timedelta(days=1, minutes=1)
+    refused = client.post(body_of("mine", {}, [sound, late]), bearer(inbox))
+    [error] = refused.json["errors"]
+    assert (refused.status, error["parameter"]) == (400, "runs[1].recorded_at")
+    assert "Correct the date, or the clock that is wrong." in error["detail"]
+    assert files(inbox) == []
 
 
 def test_a_new_set_is_unofficial_unless_its_token_says_otherwise(

@@ -252,7 +252,7 @@ def test_refused_points_make_rows_of_their_own() -> None:
 def test_that_ours_answers_nothing_is_a_row_and_that_others_are_not_scored_then_is_none() -> None:
     answers = {"ours": result([np.nan, np.nan]), "other": result([1.0, 1.0])}
     [row] = scored(("q", "t", "s"), answers, asked([1.0, 1.0], [0, 1], [False, False]))[:1]
-    assert (row.method, row.asked, row.points, row.answered) == ("ours", 2, 0, 0.0)
+    assert (row.method, row.hidden, row.points, row.answered) == ("ours", 2, 0, 0.0)
     assert np.isnan(row.median_error)
     assert (
         TargetRange("what", "q", "t", "ours", "s", "mean_error", 0.0, 0.1).measured([row]) is None
@@ -266,7 +266,7 @@ def test_a_data_set_without_answers_counts_as_unanswered_and_in_no_error() -> No
     mean = with_means(rows, ["a", "b", "s"])[-1]
     assert mean.mean_error == pytest.approx(0.2)
     assert mean.answered == pytest.approx(2 / 3, rel=1e-5)
-    assert mean.asked == 3
+    assert mean.hidden == 3
 
 
 def test_the_mean_counts_every_data_set_the_same_and_leaves_out_the_check() -> None:
@@ -462,7 +462,7 @@ def test_every_method_is_watched_on_what_it_is_asked() -> None:
     seen = {(t.task, t.method): t for t in watch.timings}
     for row in rows:
         if row.method not in (REFUSED, UNREFUSED):
-            assert seen[row.task, row.method].asked == row.asked
+            assert seen[row.task, row.method].points == row.hidden
             assert seen[row.task, row.method].seconds > 0.0
     assert parquet_bytes(columns_of(rows)) == parquet_bytes(columns_of(batch_rows(gavel)))
 
@@ -741,4 +741,4 @@ def test_rows_left_out_with_a_bad_one_are_counted_and_do_not_hide_it(
 def test_a_question_without_one_of_its_files_has_no_figures_and_no_fault(missing: str) -> None:
     read = public_tables(DATASETS)
     rows = unmeasured.unmeasured_rows(lambda path: () if path == missing else read(path))
-    assert all(row.asked for row in rows)
+    assert all(row.hidden for row in rows)

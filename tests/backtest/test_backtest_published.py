@@ -69,10 +69,10 @@ def test_figures_are_in_per_cent_and_every_question_counts_the_same() -> None:
         DescribedAnswer(source="b", name="3", truth=1.0, why="No."),
     ]
     found = scored(answers)
-    assert (found.asked, found.answered) == (3, 2)
+    assert (found.questions, found.answered) == (3, 2)
     assert found.mean == pytest.approx(20.0)
     assert found.held == pytest.approx(50.0)
-    assert scored([]) == Score(asked=0, answered=0)
+    assert scored([]) == Score(questions=0, answered=0)
 
 
 # -- within a series -----------------------------------------------------------------------------
@@ -330,8 +330,8 @@ def test_device_counts_of_published_series_are_answered_within_their_targets() -
     ]
     found = scored(device_scaling(rows))
     print(found)
-    assert found.asked >= 300
-    assert found.answered >= 0.9 * found.asked
+    assert found.questions >= 300
+    assert found.answered >= 0.9 * found.questions
     assert found.mean is not None
     assert found.mean <= 14.0
     assert found.held is not None

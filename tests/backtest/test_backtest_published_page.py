@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from backtest.commands.published import shipped_figures
-from backtest.published.described import DescribedAnswer, KnownJob, RowPair
+from backtest.published.described import DescribedAnswer, PublishedJob, RowPair
 from backtest.published.mfu import Hidden, left_out
 from backtest.published.page import TaskAnswers, figures_text, page, published_lines
 from planner.__main__ import main
@@ -19,7 +19,7 @@ from planner.store.catalog import read_catalog
 ROOT = Path(__file__).resolve().parents[2]
 NEAR = DescribedAnswer(source="a", name="near", truth=10.0, value=11.0, low=9.0, high=13.0)
 FAR = DescribedAnswer(source="b", name="far | off", truth=10.0, value=40.0, low=30.0, high=50.0)
-JOB = KnownJob(
+JOB = PublishedJob(
     name="Net 7B", place="github.com/a/b README.md", accelerator="Plain", devices=8,
     published_device_hours=120.0, value=100.0, low=60.0, high=180.0,
 )  # fmt: skip

@@ -62,7 +62,8 @@ NUMBER_COLUMNS: Final = (
     "later_epoch_mean_s", "later_epoch_sd_s", "epochs_measured", "peak_memory_bytes",
 )  # fmt: skip
 VIEWS: Final = {
-    "": (), "how-long": ("tab=table",), "compare": ("tab=table",), "measure": (), "method": (),
+    "": (), "how-long": ("tab=table",), "compare": ("tab=table",), "measure": (),
+    "method": ("tab=table",),
     "throughput": ("tab=table",), "scaling-out": ("tab=table",), "steps-to-target": ("tab=table",),
     "explore": ("tab=table", "view=pivot&rows=workload&columns=system", "colour=workload"),
     "results": (), "add-results": (),

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from starlette.datastructures import Headers
 from streamlit.testing.v1 import AppTest
 
 from pages.add_results import sets
@@ -18,6 +20,7 @@ from pages.measure import measuring
 from pages.measure.measuring import NotDoneError
 from pages.visitor import identity, permission
 from pages.visitor.permission import NEEDED, Action
+from planner.answers import ANOTHER_ACCOUNT
 from planner.people import ADMIN, RANK, Person
 from planner.store import Store
 from planner.store.disk import layers, views
@@ -227,11 +230,26 @@ def test_the_owner_of_a_machine_without_a_provider_sees_and_changes_all(
     assert not identity.login_is_on()
     local = {"Host": "localhost:8501"}
     monkeypatch.setattr("pages.visitor.address.listening", lambda: ["127.0.0.1"])
-    assert identity._is_owner(local)
-    assert not identity._is_owner({**local, "X-Forwarded-For": "10.0.0.7"})
-    assert not identity._is_owner({"Host": "plan.example.org"})
+    assert identity._is_owner(Headers(local))
+    assert not identity._is_owner(Headers({**local, "X-Forwarded-For": "10.0.0.7"}))
+    assert not identity._is_owner(Headers({**local, ANOTHER_ACCOUNT: "yes"}))
+    assert not identity._is_owner(Headers({"Host": "plan.example.org"}))
     monkeypatch.setenv("EPOCHWISE_MEASURE", "off")
-    assert not identity._is_owner(local)
+    assert not identity._is_owner(Headers(local))
+
+
+@pytest.mark.parametrize("mark", [str.lower, str.title, str.upper])
+def test_a_page_of_another_account_sees_open_sets_however_the_mark_is_written(
+    server: Path, monkeypatch: pytest.MonkeyPatch, mark: Callable[[str], str]
+) -> None:
+    """Streamlit writes the names of headers in its own way."""
+    monkeypatch.delenv("EPOCHWISE_ROLES")
+    monkeypatch.setattr("pages.visitor.address.listening", lambda: ["127.0.0.1"])
+    monkeypatch.setattr(identity, "get_script_run_ctx", object)
+    local = {"Host": "localhost:8501"}
+    for headers, sees in ((local, OWNER), ({**local, mark(ANOTHER_ACCOUNT): "yes"}, EVERYONE)):
+        monkeypatch.setattr("streamlit.context", SimpleNamespace(headers=headers))
+        assert identity.session()() == sees
 
 
 @pytest.mark.parametrize("viewer", [OWNER, EVERYONE])

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from pages.throughput.choice import MOST_CURVES
 from planner.answers import how_long_answered
 from planner.core.slugs import slugs
 from planner.epochs import MOST_CHOSEN, MOST_LINES
@@ -203,7 +202,7 @@ def crowd(alone: Path) -> Path:
 
 def test_of_200_systems_at_most_twelve_lines_are_drawn(crowd: Path) -> None:
     assert 0 < len(set(lines(show()))) <= MOST_LINES
-    assert 0 < len(set(lines(show("throughput")))) <= MOST_CURVES
+    assert 0 < len(set(lines(show("throughput")))) <= MOST_LINES
 
 
 def test_a_link_to_more_systems_than_the_page_takes_is_cut_and_reported(crowd: Path) -> None:
@@ -222,8 +221,8 @@ def test_more_curves_than_the_chart_takes_are_counted(alone: Path) -> None:
     ]
     together(a_set(alone), records)
     shown = show("throughput", patterns=["1-worker", "2-workers"])
-    assert f"The first {MOST_CURVES} of 14 curves; choose fewer above." in texts(shown)
-    assert len(set(lines(shown))) == MOST_CURVES
+    assert f"The first {MOST_LINES} of 14 curves; choose fewer above." in texts(shown)
+    assert len(set(lines(shown))) == MOST_LINES
 
 
 def test_more_runs_than_a_table_takes_are_counted(alone: Path) -> None:

@@ -176,7 +176,7 @@ def test_a_switch_that_only_changes_the_scatter_is_seen_and_can_be_turned_off(tw
     shown = show(workload="steady", epochs="10", without_suspects="on")
     switch = shown.toggle(key="how-long.without_suspects")
     assert switch.value is True
-    assert switch.label == "Leave suspect runs out of the scatter"
+    assert switch.label == "Leave suspect runs out"
     assert ELSEWHERE in texts(shown)
     switch.set_value(False).run()
     assert ELSEWHERE not in texts(sound(shown))
@@ -195,7 +195,7 @@ def test_epochs_of_several_kinds_are_projected_on_ones_word_alone(
     said = texts(shown)
     assert "No total for 100 epochs of ResNet-50" in said
     assert "Epoch times change during the run: epochs 2 to 4 took 5 s each" in said
-    shown.checkbox(key="how-long.rest_like_last").set_value(True).run()
+    shown.toggle(key="how-long.rest_like_last").set_value(True).run()
     said = texts(sound(shown))
     assert "100 epochs of ResNet-50 at batch 64 on T4: 13 min" in said
     assert "The total applies only if the rest continues like the last of them." in said
@@ -203,9 +203,9 @@ def test_epochs_of_several_kinds_are_projected_on_ones_word_alone(
     assert said == texts(show(epochs="100", rest_like_last="on"))
 
 
-def test_steady_epochs_have_no_such_checkbox(alone: Path) -> None:
+def test_steady_epochs_have_no_such_switch(alone: Path) -> None:
     commit_runs(alone / "mine", [kept(12.0, 5.0, 5.1, 5.0, 5.1, 5.0)])
-    assert not show(epochs="100").checkbox
+    assert "how-long.rest_like_last" not in {t.key for t in show(epochs="100").toggle}
 
 
 # -- what a factor does ------------------------------------------------------------------------

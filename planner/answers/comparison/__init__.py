@@ -10,6 +10,7 @@ from planner.answers.comparison._parameters import (
     ASSUMED,
     BY_NAME,
     COMPARE,
+    COUNTRY,
     DESCRIBED,
     DESCRIPTION,
     DISPLAY,

@@ -30,6 +30,7 @@ from planner.core import (
     paragraph,
     query_of,
     read,
+    sentence_case,
 )
 from planner.cost import SOURCE, Display, currency_problem, in_usd, reference_rates
 from planner.epochs import EPOCHS, MOST_EPOCHS, SAMPLES_PER_EPOCH
@@ -87,65 +88,72 @@ OPENING: Final[QueryTexts] = MappingProxyType(
 """The default question: full fine-tuning of Llama 3 8B on 100 million tokens."""
 DESCRIPTION: Final = (
     Parameter(name="name", words="name of a described workload; without it that of its network",
-              default="your workload", longest=LONGEST_NAME),
+              default="your workload", longest=LONGEST_NAME, help=""),
     Parameter(name="network", words="a named network, as Llama 3 8B, resnet50 or SDXL: it gives "
               "family, params, active_params, layers, width, tokens, image_px and the operations "
-              "where these are not given", longest=LONGEST_NAME),
+              "where these are not given", longest=LONGEST_NAME,
+              help="Fills the other fields; each may be changed"),
     Parameter(name="samples", words="samples in an epoch", kind="number", unit="samples",
-              least=1.0, most=_LARGE, short=True),
+              least=1.0, most=_LARGE, short=True, label="Samples per epoch"),
     Parameter(name="total_tokens",
               words="tokens of the whole run, as 100M; in place of samples and epochs",
               kind="number", unit="tokens", least=1.0, most=1e18, short=True),
     Parameter(name="params", words="parameters of the network, as 7B", kind="number", least=1.0,
-              most=_LARGE, short=True),
+              most=_LARGE, short=True, label="Parameters"),
     Parameter(name="active_params", words="parameters that take part in a token, of a mixture of "
-              "experts; else all of them", kind="number", least=1.0, most=_LARGE, short=True),
+              "experts; else all of them", kind="number", least=1.0, most=_LARGE, short=True,
+              label="Active parameters"),
     Parameter(name="layers", words="layers of a transformer, for its attention and memory, "
               "beside width; default: estimated from its parameters", kind="whole", least=1,
               most=MOST_LAYERS),
     Parameter(name="width",
               words="width of the attention of a transformer: heads x width of a head",
-              kind="whole", least=1, most=MOST_WIDTH),
+              kind="whole", least=1, most=MOST_WIDTH, label="Width of the attention"),
     Parameter(name="tokens", words="tokens in a sample, needed beside params where flops is not "
               "given: the length of a sequence, 1 for a fully connected network; for images give "
-              "flops instead", kind="number", least=1.0, most=1e12, short=True),
+              "flops instead", kind="number", least=1.0, most=1e12, short=True,
+              label="Tokens a sample"),
     Parameter(name="image_px", words="side of a square image; of a named network its operations "
-              "grow with the pixels", kind="number", unit="px", least=1.0, most=MOST_PX),
+              "grow with the pixels", kind="number", unit="px", least=1.0, most=MOST_PX,
+              label="Image size"),
     Parameter(name="flops",
               words=Text("operations of forward and backward pass of one sample, 6 for each "
                          "multiply-add of the forward pass: {resnet_50}", resnet_50=_RESNET_50),
-              kind="number", unit="FLOP/sample", least=1.0, most=1e30, short=True),
+              kind="number", unit="FLOP/sample", least=1.0, most=1e30, short=True, label="FLOPs"),
     Parameter(name="family", words="kind of network; without it that of the named network, or a "
               "language model where tokens are given", kind="choice", choices=FAMILIES),
     Parameter(name="training", words="what is trained: all weights, or adapters beside weights "
               "in half precision (lora) or 4 bits (qlora)", kind="choice", choices=TRAININGS,
-              default="full"),
+              default="full", label="Trained"),
     Parameter(name="recompute",
               words="activations are computed again in the backward pass, which saves memory",
               kind="flag", default=False),
     Parameter(name="benchmark", words="software of an encoder, convolutional network or detector "
               "is tuned like a submission to MLPerf Training; other published software is slower",
-              kind="flag", default=False),
+              kind="flag", default=False, label="Tuned like MLPerf"),
     Parameter(name="assumed_mfu", words="share of the dense half-precision peak that it reaches "
               "on every accelerator (MFU), 40 for 40 %; without it that of published runs of its "
-              "family", kind="number", unit="%", least=1.0, most=100.0),
+              "family", kind="number", unit="%", least=1.0, most=100.0, label="Assumed MFU"),
     Parameter(name="step_s",
               words="seconds of one training step that was timed: it narrows every estimate",
-              kind="number", unit="s", least=1e-6, most=1e6),
+              kind="number", unit="s", least=1e-6, most=1e6, label="Step time"),
     Parameter(name="step_batch", words="global batch size of the timed step; without it batch",
-              kind="number", unit="samples", least=1.0, most=1e12, short=True),
+              kind="number", unit="samples", least=1.0, most=1e12, short=True,
+              label="Batch size of the step"),
     Parameter(name="step_accelerator", words="accelerator of the timed step, by id or name",
-              longest=LONGEST_NAME),
+              longest=LONGEST_NAME, label="Accelerator", help=""),
     Parameter(name="step_count", words="accelerators of the timed step", kind="whole", default=1,
-              least=1, most=MOST_COUNT),
+              least=1, most=MOST_COUNT, label="Accelerator count", help=""),
     Parameter(name="precision", words="number format it is trained in; without it bfloat16, or "
               "float32 for a recommender and where no family is known", kind="choice",
               choices=TRAINED_IN, also=FORMATS),
     Parameter(name="network_optimizer", words="optimiser, for its memory: SGD, AdamW, AdamW "
-              "8-bit ...; without it Adam's two moments are assumed", longest=LONGEST_NAME),
+              "8-bit ...; without it Adam's two moments are assumed", longest=LONGEST_NAME,
+              label="Optimiser",
+              help="For the memory of its state; default: Adam's two moments"),
     Parameter(name="batch", words="global batch size; of a measured workload one that was "
               "measured, without it the fastest on each system", kind="number", unit="samples",
-              least=1.0, most=1e12, short=True),
+              least=1.0, most=1e12, short=True, label="Global batch"),
 )  # fmt: skip
 
 
@@ -485,24 +493,30 @@ _MOMENT: Final = re.compile(
 _FIRST: Final = date.min + timedelta(days=2)
 _LAST: Final = date.max - timedelta(days=2)
 
+COUNTRY: Final = Parameter(name="country", words="country of the electricity, by code or name",
+                           label="Electricity price of", help="")  # fmt: skip
 QUESTION: Final = (
     Parameter(name="workload", words="workload slug; `described` for one without measurements; "
               "default: the workload measured on most systems; without any parameter that names "
-              "a job, fine-tuning Llama 3 8B on 100M tokens"),
-    Parameter(name="pattern", words="input pattern, as its slug; default: the best documented"),
+              "a job, fine-tuning Llama 3 8B on 100M tokens", help=""),
+    Parameter(name="pattern", words="input pattern, as its slug; default: the best documented",
+              label="Input pattern", help=""),
     Parameter(name="goal", words="train for epochs or to a target", kind="choice",
-              choices=("epochs", "target"), default="epochs"),
+              choices=("epochs", "target"), default="epochs", label="Train for", help=""),
     Parameter(name="epochs",
               words=Text("how many epochs; default: {epochs}, of a described workload 1",
                          epochs=EPOCHS),
-              kind="whole", unit="epochs", least=1, most=MOST_EPOCHS),
+              kind="whole", unit="epochs", least=1, most=MOST_EPOCHS, help=""),
     SAMPLES_PER_EPOCH,
     Parameter(name="target", words="value of the metric to reach; default: the usual one",
-              kind="number", least=-1e9, most=1e9),
-    Parameter(name="optimizer", words="optimiser of the target, as its slug"),
+              kind="number", least=-1e9, most=1e9, help="From easy to strict"),
+    Parameter(name="optimizer", words="optimiser of the target, as its slug", label="Optimiser",
+              help=""),
     Parameter(name="options", words="ids of options, as `--list options` or `/api/v1/options` "
               "name them: rent-..., buy-..., own-... (already owned), mine-... for one of `own`; "
-              "default: the usual ones", many=MOST_OPTIONS),
+              "default: the usual ones", many=MOST_OPTIONS,
+              help=Text("At most {most_options}. Type to search; a cross takes an option out.",
+                        most_options=MOST_OPTIONS)),
     Parameter(name="own", words="your own options, way|accelerator|count|price, compared with "
               "`options`. The way is rent, buy or own. The price is that of the whole machine in "
               "USD without tax: rented, per hour (rent|h100-sxm|8|30); bought, with the word "
@@ -510,27 +524,34 @@ QUESTION: Final = (
               "the price of each bought accelerator. For another currency append |currency|units "
               "per USD", many=MOST_OPTIONS),
     Parameter(name="order", words="what the options are ranked by", kind="choice",
-              choices=("cost", "time"), default="cost"),
+              choices=("cost", "time"), default="cost", label="Rank by", help=""),
     Parameter(name="deadline", words="time from the start of the work, as 36, 3 days or 2 weeks",
-              kind="number", unit="h", least=1e-3, most=MOST_HOURS),
+              kind="number", unit="h", least=1e-3, most=MOST_HOURS,
+              help="From the start of the work: 36 h, 3 days or 2 weeks"),
     Parameter(name="by", words="day and time to be done by, with its zone, as "
               "2026-11-27T09:00+09:00, if work begins now; in place of deadline"),
     Parameter(name="budget", words="largest total to pay for the job, in the currency shown, "
               "with tax: the bill of a rental, the full price of a purchase and the electricity "
-              "of the job", kind="number", least=0.0, most=1e12),
+              "of the job", kind="number", least=0.0, most=1e12,
+              help="Total to pay for the job. Rented: the bill. Bought: the full price and "
+              "electricity. Already owned: electricity only."),
     Parameter(name="cost_limit", words="largest cost of one run, in the same currency; a "
-              "purchase counts with its share of a month", kind="number", least=0.0, most=1e12),
-    Parameter(name="country", words="country of the electricity, by code or name"),
+              "purchase counts with its share of a month", kind="number", least=0.0, most=1e12,
+              label="Cost per run at most",
+              help="Cost of one run: a purchase counts with its share of a month."),
+    COUNTRY,
     Parameter(name="made", words="date and fingerprint of the runs and prices of a shared link: "
               "an answer from others notes it"),
 )  # fmt: skip
 DISPLAY: Final = (
-    Parameter(name="currency", words="currency shown, three letters", default="USD"),
+    Parameter(name="currency", words="currency shown, three letters", default="USD", help=""),
     Parameter(name="rate", words="units of the currency per USD; default: the reference rate of "
-              "the European Central Bank, with its date", kind="number", least=1e-6, most=1e9),
-    Parameter(name="rate_as_of", words="date of that rate", kind="date"),
+              "the European Central Bank, with its date", kind="number", least=1e-6, most=1e9,
+              label="Exchange rate (per USD)"),
+    Parameter(name="rate_as_of", words="date of that rate", kind="date", label="Rate date",
+              help=""),
     Parameter(name="tax", words="tax added to the amounts shown", kind="number", unit="%",
-              default=0.0, least=0.0, most=100.0),
+              default=0.0, least=0.0, most=100.0, label="Tax added", help=""),
 )  # fmt: skip
 TARIFF: Final = "tariff_usd_per_kwh"
 """The assumption that the country's price replaces unless entered."""
@@ -549,6 +570,12 @@ def _assumption(name: str) -> Parameter:
         default=None if typed else usual,
         least=text.least,
         most=text.most,
+        label=text.words,
+        help=Text(
+            "{words}. Default: {usual}.",
+            words=sentence_case(text.why),
+            usual="unknown" if usual is None else f"{usual:g}",
+        ),
     )
 
 

@@ -59,10 +59,13 @@ def measured_job(
 def system_curves(store: Store, workload: str, pattern: str) -> Mapping[str, SystemCurve]:
     """Return the first curve of step times of each system, by system."""
     runs = [r for r in queries.runs_of(store, workload, pattern) if r.mode == "training"]
+    runs_by_system: dict[str, list[Run]] = {}
+    for run in runs:
+        runs_by_system.setdefault(run.system, []).append(run)
     by_system: dict[str, SystemCurve] = {}
-    for run_system in dict.fromkeys(r.system for r in runs):
-        for curve in curves_of([r for r in runs if r.system == run_system]):
-            by_system.setdefault(run_system, curve)
+    for system, of_one in runs_by_system.items():
+        for curve in curves_of(of_one):
+            by_system.setdefault(system, curve)
     return by_system
 
 

@@ -51,9 +51,9 @@ from planner.job import (
     Goal,
     Hardware,
     Job,
-    Known,
     OwnTarget,
     StatedTime,
+    TimeSources,
     library_at,
     work_sentences,
 )
@@ -167,7 +167,9 @@ def question_of(request: Request, facts: JobFacts, today: date) -> CompareQuesti
     return CompareQuestion(
         job=facts.job,
         goal=goal,
-        measurements=Known(library=library, own_targets=_own_targets(facts), stated=facts.stated),
+        measurements=TimeSources(
+            library=library, own_targets=_own_targets(facts), stated=facts.stated
+        ),
         assumed=assumed,
         limits=request.limits,
         electricity=electricity,

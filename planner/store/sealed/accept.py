@@ -465,9 +465,9 @@ class Contradiction:
         what = f"other {self.column}"
         if self.column not in NESTED:
             what = Text(
-                "{column} {found} instead of {expected}",
+                "{column} {actual} instead of {expected}",
                 column=self.column,
-                found=_short(self.there),
+                actual=_short(self.there),
                 expected=_short(self.here),
             )
         return Text(

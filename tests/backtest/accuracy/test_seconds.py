@@ -19,9 +19,9 @@ from backtest.questions.figure import MEAN
 from backtest.questions.source_table import Origin
 from tests.backtest.accuracy.test_accuracy import ROW
 
-A: Final = Timing(question=ROW.question, task=ROW.task, method=ROW.method, data_set="A", asked=100,
+A: Final = Timing(question=ROW.question, task=ROW.task, method=ROW.method, data_set="A", points=100,
                   seconds=0.5)  # fmt: skip
-B: Final = replace(A, data_set="B", asked=300, seconds=1.5)
+B: Final = replace(A, data_set="B", points=300, seconds=1.5)
 
 
 def test_a_thousand_answers_take_a_thousand_times_the_mean() -> None:
@@ -46,7 +46,7 @@ def test_what_is_alike_is_summed_and_what_is_nothing_is_left_out() -> None:
     with watch(place, "none", 0):
         pass
     [only] = watch.timings
-    assert (only.method, only.asked) == ("m", 5)
+    assert (only.method, only.points) == ("m", 5)
     assert only.seconds > 0.0
 
 

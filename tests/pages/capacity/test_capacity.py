@@ -75,6 +75,16 @@ def test_every_chart_of_the_cost_is_also_a_table(chart: str, key: str, head: str
     assert table.notna().all(axis=None)
 
 
+def test_one_machine_of_each_kind_is_also_a_table_with_its_break_evens() -> None:
+    fleet = ["1 x buy|h100-sxm|8|260000 total", "3 x rent|h100-sxm|8|20"]
+    shown = show("capacity", **{**ENTERED, "fleet": fleet}, chart="machine")
+    heads = {t.value.columns[0] for t in shown.dataframe}
+    assert not {"Way", "Bought"} & heads
+    as_tables(shown, "machine")
+    assert len(shown.get("plotly_chart")) == 2
+    assert {"Way", "Bought"} <= {t.value.columns[0] for t in shown.dataframe}
+
+
 def test_the_text_of_the_table_is_that_of_edited_cells() -> None:
     shown = show("capacity", **ENTERED)
     begun = shown.session_state["capacity.memory"]["jobs"]

@@ -34,20 +34,27 @@ def test_a_row_is_a_card_with_its_first_cell_as_title() -> None:
         {"Method": "ours", "Error (%)": 3.25, "Meaning": "x" * 60, "Bias": None},
         {"Method": "theirs", "Error (%)": 4.0, "Meaning": "short", "Bias": 1},
     ])  # fmt: skip
-    assert (one.title, one.values, one.note) == (
-        "ours", [("3.25", "Error (%)")], f"Meaning: {'x' * 60}"
+    assert (one.title, one.values, one.facts) == (
+        "ours", [("3.25", "Error (%)")], [("Meaning", "x" * 60)]
     )  # fmt: skip
     assert other.values == [("4", "Error (%)"), ("short", "Meaning"), ("1", "Bias")]
     [fact] = cards_of([{"": "Licence", "Value": "y" * 60}])
-    assert (fact.title, fact.values, fact.note) == ("Licence", [("y" * 60, "")], "")
+    assert (fact.title, fact.values, fact.facts) == ("Licence", [("y" * 60, "")], [])
     assert cards_of([]) == []
+
+
+def test_a_number_that_is_the_title_of_a_card_has_the_name_of_its_column() -> None:
+    rows: list[dict[str, object]] = [
+        {"Devices": 2, "Step (s)": 0.1}, {"Devices": "40 %"}, {"Devices": "2 x H100"},
+    ]  # fmt: skip
+    assert [card.title for card in cards_of(rows)] == ["Devices: 2", "Devices: 40 %", "2 x H100"]
 
 
 def test_a_web_address_on_a_card_is_a_link_with_the_name_of_its_column() -> None:
     rows = [{"Option": "a", "Data sheet": "https://e.example/a?b=1&c", "Note": "javascript:x"}]
     [card] = cards_of(rows)
     assert card.sources == [("Data sheet", "https://e.example/a?b=1&c")]
-    assert (card.values, card.note) == ([("javascript:x", "Note")], "")
+    assert (card.values, card.facts) == ([("javascript:x", "Note")], [])
     drawn = str(cards([card], LIGHT_THEME))
     assert drawn.count("<a ") == 1
     assert 'href="https://e.example/a?b=1&amp;c"' in drawn
@@ -121,7 +128,7 @@ def test_tables_of_the_method_are_cards(section: str) -> None:
 @pytest.mark.parametrize(
     ("address", "link", "key", "column"),
     [
-        ("scaling-out", {}, "scaling-out.shares", "devices"),
+        ("scaling-out", {}, "scaling-out.shares", "Devices"),
         ("steps-to-target", {"times": "own"}, "steps-to-target.time", "Time to target"),
         ("results", {"run": ""}, "results.epochs", "Epoch"),
         ("method", {"section": "formulas"}, "method.picture", "batch size (samples)"),

@@ -22,9 +22,9 @@ from backtest.questions.figure import MEAN, FigureRow
 from backtest.questions.source_table import PUBLIC_DATA
 from pages.method import accuracy
 from pages.method.formulas import FORMULAS, SLIDERS
-from planner.answers import RULES
+from planner.answers import RULES_BY_SUBJECT
 from planner.core import slug
-from tests.pages.conftest import figure, show, sound, texts
+from tests.pages.conftest import figure, legend, show, sound, texts
 from tests.pages.test_stores import HOSTILE, timed
 from tests.store.build import a_set
 
@@ -95,10 +95,20 @@ def test_a_section_that_is_not_known_is_named_and_the_first_is_shown() -> None:
 
 
 def test_the_table_holds_the_rows_of_the_first_question(known: Accuracy) -> None:
-    table = show(PAGE).dataframe[0].value
+    table = show(PAGE, tab="table").dataframe[0].value
     rows = _rows(known, 0)
     assert list(table["Method"]) == [accuracy.method_name(r.method) for r in rows]
     assert list(table["Median error (%)"]) == [float(f"{100 * r.median_error:.3g}") for r in rows]
+
+
+def test_the_errors_are_one_card_with_a_chart_and_a_table_as_tabs() -> None:
+    shown = show(PAGE)
+    assert {"median", "to the 90th percentile"} <= legend(shown)
+    assert not shown.dataframe
+    table = show(PAGE, tab="table")
+    assert len(table.dataframe) == 1
+    assert not table.get("plotly_chart")
+    assert "Errors of every method" not in texts(table)
 
 
 @pytest.mark.parametrize("place", range(7))
@@ -111,14 +121,16 @@ def test_every_question_is_drawn_with_ours_and_others(known: Accuracy, place: in
         n.replace("&amp;", "&") for n in names
     }
     assert any(figures_of.is_ours(r) for r in rows)
-    assert len(shown.dataframe[0].value) == len(rows)
+    table = show(PAGE, question=slug(question), tab="table")
+    assert len(table.dataframe[0].value) == len(rows)
 
 
 def test_filters_come_from_the_link_and_a_filter_recolours_no_method(known: Accuracy) -> None:
     question, task = _question(known)
     sets = figures_of.data_sets_of(known.rows, question, task)[:2]
-    shown = show(PAGE, data=[slug(s) for s in sets], methods="others")
-    table = shown.dataframe[0].value
+    picked = [slug(s) for s in sets]
+    shown = show(PAGE, data=picked, methods="others")
+    table = show(PAGE, data=picked, methods="others", tab="table").dataframe[0].value
     expected = figures_of.shown_rows(known.rows, question, task, sets, "others")
     assert list(table["Method"]) == [accuracy.method_name(r.method) for r in expected]
     assert list(table["Data set"]) == [r.data_set for r in expected]
@@ -134,14 +146,16 @@ def test_filters_come_from_the_link_and_a_filter_recolours_no_method(known: Accu
 def test_a_regret_is_called_a_regret(known: Accuracy) -> None:
     question = regret.QUESTION
     task = next(t for t in figures_of.tasks_of(known.rows, question) if t.startswith("regret"))
-    shown = show(PAGE, question=slug(question), task=slug(task))
+    shown = show(PAGE, question=slug(question), task=slug(task), tab="table")
     assert "Regret (%)" in shown.dataframe[0].value
     assert "Median error (%)" not in shown.dataframe[0].value
-    assert "Regret is the extra time of a choice of devices and batch" in texts(shown)
+    assert "**Regret:** the extra time of a choice of devices and batch" in texts(shown)
+    drawn = figure(show(PAGE, question=slug(question), task=slug(task)))
+    assert drawn["layout"]["xaxis"]["title"]["text"].startswith("regret")
 
 
 def test_another_question_takes_its_own_task_and_data_sets(known: Accuracy) -> None:
-    shown = show(PAGE, task="twice-the-largest", data="colab-tpu")
+    shown = show(PAGE, task="twice-the-largest", data="colab-tpu", tab="table")
     question, task = _question(known, 1)
     shown.selectbox(key=f"{PAGE}.question").set_value(slug(question)).run()
     assert sound(shown).selectbox(key=f"{PAGE}.task").value == slug(task)
@@ -149,7 +163,7 @@ def test_another_question_takes_its_own_task_and_data_sets(known: Accuracy) -> N
 
 
 def test_without_a_data_set_there_is_one_button_back(known: Accuracy) -> None:
-    shown = show(PAGE, data="")
+    shown = show(PAGE, data="", tab="table")
     assert "No rows to show." in texts(shown)
     shown.button(key=f"{PAGE}.back").click().run()
     assert len(sound(shown).dataframe[0].value) == len(_rows(known, 0))
@@ -229,8 +243,20 @@ def test_where_the_planner_refuses_its_reason_stands_instead_of_a_picture() -> N
 
 
 def test_every_rule_is_listed() -> None:
-    table = show(PAGE, section="refusals").table[0].value
-    assert list(table["When"]) == [r.when for r in RULES]
+    tables = [t.value for t in show(PAGE, section="refusals").table]
+    shown = [when for table in tables for when in table["When"]]
+    assert shown == [r.when for rules in RULES_BY_SUBJECT.values() for r in rules]
+
+
+@pytest.mark.parametrize(("section", "word"), [("refusals", "again"), ("constants", "described")])
+def test_a_search_leaves_the_rows_with_all_of_its_words(section: str, word: str) -> None:
+    shown = show(PAGE, section=section, search=f"Batch {word}")
+    tables = [t.value for t in (shown.table if section == "refusals" else shown.dataframe)]
+    rows = [" ".join(map(str, row)).lower() for t in tables for row in t.to_numpy()]
+    assert 0 < len(rows) < 40
+    assert all("batch" in row and word in row for row in rows)
+    assert "rows." in texts(shown)
+    assert not show(PAGE, section=section, search="no such word").dataframe
 
 
 def test_every_constant_has_the_value_of_the_code() -> None:
@@ -253,12 +279,12 @@ def test_seconds_stand_beside_the_errors_where_they_were_kept(
     known: Accuracy, elsewhere: Path
 ) -> None:
     elsewhere.write_bytes(SHIPPED.read_bytes())
-    assert "Seconds" not in show(PAGE).dataframe[0].value
+    assert "Seconds" not in show(PAGE, tab="table").dataframe[0].value
     row = next(r for r in _rows(known, 0) if figures_of.is_ours(r))
     one = Timing(question=row.question, task=row.task, method=row.method, data_set="Colab TPU",
-                 asked=500, seconds=2.0)  # fmt: skip
+                 points=500, seconds=2.0)  # fmt: skip
     write_seconds(elsewhere.with_name("accuracy-seconds.parquet"), [one])
-    table = show(PAGE).dataframe[0].value
+    table = show(PAGE, tab="table").dataframe[0].value
     seconds = dict(zip(table["Method"], table["Seconds"], strict=True))
     assert seconds[accuracy.method_name(row.method)] == 4.0
     assert all(math.isnan(v) for m, v in seconds.items() if m != accuracy.method_name(row.method))
@@ -273,11 +299,12 @@ def test_where_nothing_is_answered_the_page_says_so_and_draws_nothing(
         for r in known.rows
         if (r.question, r.task, r.data_set) != place or figures_of.is_ours(r)
     ])  # fmt: skip
-    shown = show(PAGE, question="devices", task="9-to-16-devices-from-at-most-4",
-                 data="elasticflow-a100")  # fmt: skip
+    link = {"question": "devices", "task": "9-to-16-devices-from-at-most-4",
+            "data": "elasticflow-a100"}  # fmt: skip
+    shown = show(PAGE, **link)
     assert "none of 9 points is answered" in texts(shown)
     assert not shown.get("plotly_chart")
-    assert list(shown.dataframe[0].value["Points"]) == [0]
+    assert list(show(PAGE, **link, tab="table").dataframe[0].value["Points"]) == [0]
 
 
 def test_sources_name_result_sets_and_public_data_with_licences() -> None:

@@ -57,7 +57,9 @@ def test_shares_that_a_profiler_measured_are_drawn(alone: Path) -> None:
     shown = show("scaling-out")
     assert "Measured by TensorFlow's profiler" in texts(shown)
     bars = {b["name"]: b for b in figure(shown, 2)["data"]}
-    assert list(bars) == ["compute", "communication", "input", "host"]
+    assert list(bars) == [
+        "compute", "communication without compute", "input without either", "host",
+    ]  # fmt: skip
     assert bars["compute"]["x"] == ["2", "4"]
     assert bars["compute"]["y"] == pytest.approx([60.0, 60.0])
     assert bars["host"]["y"] == pytest.approx([10.0, 10.0])

@@ -12,7 +12,7 @@ from pages.common import hardware
 from pages.common.addresses import ADDRESSES, START, navigation
 from planner import figures
 from planner.answers import PRESETS, preset_answer
-from planner.cost import amount_text
+from planner.cost import amount_texts
 from planner.store import Store
 from planner.store.disk import views
 from planner.store.disk.views import View
@@ -60,7 +60,7 @@ def test_every_job_shows_the_products_own_answer(store: Store) -> None:
         assert answer.time is not None
         tiles = [figures.time_tile("Time", answer.time)]
         tiles += (
-            [figures.number_tile("Cost", answer.cost, "USD", write=amount_text)]
+            [figures.number_tile("Cost", answer.cost, "USD", write=amount_texts)]
             if answer.cost
             else []
         )

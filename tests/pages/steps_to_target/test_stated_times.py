@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -28,8 +29,13 @@ def test_the_page_leads_with_the_fastest_and_a_typical_stated_time() -> None:
     shown = show(PAGE, workload=LLAMA)
     sound(shown)
     answer = texts(shown)
-    assert "in 5 min 10 s on 512 × GB300 NVL72, the fastest of 39 published runs." in answer
+    assert "in 5 min 10 s on 512 × GB300 NVL72. It is the fastest of 39 published runs." in answer
     assert "8 × B200 SXM 180GB took 1 h 25 min (median of 8 runs)." in answer
+
+
+def test_one_line_says_whether_the_two_fastest_systems_are_tied() -> None:
+    answer = texts(show(PAGE, workload=LLAMA))
+    assert re.search(r":material/(balance|info):.* (is faster than|are too close to call)", answer)
 
 
 @pytest.mark.parametrize("workload", [LLAMA, BERT, RNNT])

@@ -113,10 +113,10 @@ def test_a_target_easier_than_the_evaluations_can_tell_is_refused(store: Store) 
 def test_the_slider_is_named_without_backslashes_and_a_hostile_name_with_them(alone: Path) -> None:
     together(a_set(alone), sweep())
     label = show(PAGE).select_slider[0].label
-    assert label == "Target: validation error, from easy to strict"
+    assert label == "Target (validation error)"
     together(a_set(alone), sweep(evaluation_metric=HOSTILE))
     shown = show(PAGE, workload=slug(f"Net · Data · {HOSTILE}"))
-    assert shown.select_slider[0].label == f"Target: {as_text(HOSTILE)}, from easy to strict"
+    assert shown.select_slider[0].label == f"Target ({as_text(HOSTILE)})"
 
 
 def test_a_target_some_batches_missed_names_them(store: Store) -> None:
@@ -407,8 +407,9 @@ def test_networks_on_the_same_data_are_compared(alone: Path) -> None:
     shown = sound(show(PAGE))
     said = texts(shown)
     assert "Network families on Data" in said
-    assert "wide scales to the largest batch on Data with SGD to 2.5" in said
-    assert "narrow needs the fewest steps at large batches: Smin is" in said
+    assert "2 networks are compared on Data with SGD to 2.5" in said
+    assert "wide scales to the largest batch. Its Bcrit is" in said
+    assert "narrow needs the fewest steps at large batches. Its Smin is" in said
     assert set(lines(shown, 1)) == {"narrow", "wide"}
     table = next(d.value for d in as_tables(shown, "families").dataframe if "Network" in d.value)
     assert list(table["Network"]) == ["narrow", "wide"]
@@ -445,8 +446,8 @@ def test_families_are_compared_at_the_target_that_several_reach(alone: Path) -> 
     said = texts(shown).replace("\u00a0", " ")
     assert "Fewer than two networks reach 2.5 % validation error." in said
     assert "This card compares them at 5 % validation error." in said
-    assert "No comparison" not in said
-    assert "largest batch on Data with SGD to 5 % validation error" in said
+    assert "has a fitted law" not in said
+    assert "networks are compared on Data with SGD to 5 % validation error" in said
     assert set(lines(shown, 1)) == {"Net", "narrow", "wide"}
 
 

@@ -88,7 +88,7 @@ def test_compare_has_a_field_for_the_batch_and_shows_it(alone: Path) -> None:
     a_set(alone, _rows())
     [workload] = kept.workload_names(kept.store())
     fastest = show("compare", workload=workload, options="own-rtx-4090")
-    [field] = [f for f in unfold(fastest, "compare.more").number_input if f.label == "Batch"]
+    [field] = [f for f in unfold(fastest, "compare.more").number_input if f.label == "Global batch"]
     assert field.value is None
     assert table(fastest)[0]["batch"] == 1024.0
     assert "at batch 1024 in" in texts(fastest).replace(",", "")

@@ -124,7 +124,7 @@ def test_a_fifth_more_or_less_runs_move_a_rented_fleet_by_a_fifth() -> None:
     fleet = Fleet(stocks=(Stock(machine="rent", count=9),), find=False)
     answer = plan(case(job, machines=(RENTED,)), fleet, Horizon(months=12))
     [runs] = answer.sensitivity
-    assert runs.name == "Runs of all jobs"
+    assert runs.name == "Runs of all jobs (± 20 %)"
     assert runs.high / runs.low == pytest.approx(1.18 / 0.82, rel=1e-3)
     assert (runs.low + runs.high) / 2.0 == pytest.approx(20.0 * 202.0, rel=0.05)
 

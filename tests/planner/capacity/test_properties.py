@@ -70,8 +70,7 @@ def _standing(case: Simulation, stocks: tuple[Stock, ...]) -> float:
 def test_no_run_is_lost(case: Simulation, stocks: tuple[Stock, ...]) -> None:
     simulated = simulate(case, stocks)
     served, load = simulated.served, simulated.load
-    ones = np.ones(load.real.shape)
-    assert simulated.by_job_and_month(ones).sum() == simulated.counted.sum()
+    assert simulated.by_job_and_month().sum() == simulated.counted.sum()
     without = load.real & (served.machine == NONE)
     # only a run that no machine of the fleet may do has none
     only_spot = {s.machine for s in stocks} == {SPOT.id}

@@ -28,15 +28,21 @@ def _served(machines: int, load: float, *, exponential: bool, seed: int = 3) -> 
     if exponential:
         draws = np.random.default_rng(seed + 1)
         runs = replace(runs, scatter=draws.standard_exponential(runs.arrival_h.shape))
-    ones = np.ones((1, 1))
-    work = JobWork(
-        plan_h=np.full((1, 1, COLUMNS), SERVICE_H), need=np.ones((1, 1), dtype=np.intp),
-        rank=0.0 * ones, within_h=np.array([np.inf]), starts_h=np.zeros(1),
-        interruptions_per_hour=np.zeros(1), lost_h=np.zeros(1),
+    return runs, serve(runs, _yard(machines), _work())
+
+
+def _work(slots: int = 1) -> JobWork:
+    """Runs of one job, each on one slot."""
+    return JobWork(
+        plan_h=np.full((1, 1, COLUMNS), SERVICE_H), slots=np.array([slots]),
+        need=np.ones((1, 1), dtype=np.intp), rank=np.zeros((1, 1)), within_h=np.array([np.inf]),
+        starts_h=np.zeros(1), interruptions_per_hour=np.zeros(1), lost_h=np.zeros(1),
     )  # fmt: skip
-    yard = Yard(kind=np.zeros(machines, dtype=np.intp), slots=np.ones(machines, dtype=np.intp),
-                opens_h=np.zeros((machines, COLUMNS)))  # fmt: skip
-    return runs, serve(runs, yard, work)
+
+
+def _yard(machines: int) -> Yard:
+    """Machines of one kind."""
+    return Yard(kind=np.zeros((1, 1), dtype=np.intp), opens_h=np.zeros((machines, 1, COLUMNS)))
 
 
 def _mean(of_columns: Floats) -> tuple[float, float]:
@@ -101,30 +107,29 @@ def test_waiting_runs_are_rate_times_wait_as_little_says(*, exponential: bool) -
     assert float(by_rate.mean()) == pytest.approx(float(number.mean()), rel=0.05)
 
 
+def test_several_fleets_side_by_side_are_simulated_as_each_alone() -> None:
+    load, few = _served(2, 0.8, exponential=True)
+    opens = np.concatenate([_yard(3).opens_h, _yard(3).opens_h], axis=-1)
+    opens[2, :, :COLUMNS] = np.inf  # the first fleet has two machines
+    both = serve(load, Yard(kind=np.zeros((1, 2), dtype=np.intp), opens_h=opens), _work())
+    many = serve(load, _yard(3), _work())
+    for columns, alone in ((slice(COLUMNS), few), (slice(COLUMNS, None), many)):
+        assert np.array_equal(both.wait_h[:, columns], alone.wait_h, equal_nan=True)
+        assert np.array_equal(both.machine[:, columns], alone.machine)
+
+
 @each("seed", range(4))
 @each("exponential", [True, False])
 def test_one_more_equal_machine_delays_no_run(*, exponential: bool, seed: int) -> None:
     for machines in (1, 2, 5):
         load, few = _served(machines, 0.8, exponential=exponential, seed=seed)
-        plan = np.full((1, 1, COLUMNS), SERVICE_H)
-        work = JobWork(plan_h=plan, need=np.ones((1, 1), dtype=np.intp), rank=np.zeros((1, 1)),
-                       within_h=np.array([np.inf]), starts_h=np.zeros(1),
-                       interruptions_per_hour=np.zeros(1), lost_h=np.zeros(1))  # fmt: skip
-        more = machines + 1
-        yard = Yard(kind=np.zeros(more, dtype=np.intp), slots=np.ones(more, dtype=np.intp),
-                    opens_h=np.zeros((more, COLUMNS)))  # fmt: skip
-        many = serve(load, yard, work)
+        many = serve(load, _yard(machines + 1), _work())
         assert (many.wait_h[load.real] <= few.wait_h[load.real] + 1e-9).all()
 
 
 def test_parts_of_a_machine_wait_as_whole_machines_of_their_size() -> None:
     load, whole = _served(4, 0.8, exponential=True)
-    work = JobWork(plan_h=np.full((1, 1, COLUMNS), SERVICE_H), need=np.ones((1, 1), dtype=np.intp),
-                   rank=np.zeros((1, 1)), within_h=np.array([np.inf]), starts_h=np.zeros(1),
-                   interruptions_per_hour=np.zeros(1), lost_h=np.zeros(1))  # fmt: skip
-    yard = Yard(kind=np.zeros(1, dtype=np.intp), slots=np.array([4]),
-                opens_h=np.zeros((1, COLUMNS)))  # fmt: skip
-    parts = serve(load, yard, work)
+    parts = serve(load, _yard(1), _work(slots=4))
     assert parts.wait_h[load.real] == pytest.approx(whole.wait_h[load.real], abs=1e-9)
     used, hours = parts.used_h[load.real].sum(), parts.hours[load.real].sum()
     assert 0.25 * hours <= used <= hours

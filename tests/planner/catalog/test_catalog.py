@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import difflib
 from dataclasses import replace
 from datetime import date, timedelta
 from types import MappingProxyType
@@ -17,10 +18,12 @@ from planner.catalog import (
     is_stale,
     merged,
     offers_of,
+    sole_accelerator,
     tariff_of,
     words_of,
 )
 from planner.core import Refusal
+from planner.job import placed
 from tests.each import each
 
 DAY = date(2026, 11, 1)
@@ -90,6 +93,18 @@ def test_an_ambiguous_text_says_what_it_could_be() -> None:
 @each("text", ["GTX 1080", "A40 96GB", "A4", "H100 NVL", "80GB", "", "NVIDIA"])
 def test_another_model_is_never_taken_for_one_we_know(text: str) -> None:
     assert isinstance(accelerator_named(CATALOG, text), Refusal)
+
+
+def test_a_run_on_an_unknown_machine_searches_for_no_name_that_is_like_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A search takes 3 ms, and a set may name thousands of machines."""
+    meant = accelerator_named(CATALOG, "NVIDIA H100 PCIe")
+    monkeypatch.setattr(difflib, "get_close_matches", lambda *_, **__: pytest.fail("It searched."))
+    for text in ("Cluster 7", "H100", "A41"):
+        row = {"system": text, "system_name": text, "accelerator_model_name": text}
+        assert sole_accelerator(CATALOG, text) is placed(CATALOG, row).accelerator is None
+    assert sole_accelerator(CATALOG, "NVIDIA H100 PCIe") is meant
 
 
 def test_an_unknown_text_is_reported_what_is_like_it() -> None:

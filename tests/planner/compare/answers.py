@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from planner.compare import Assumptions, Shop, candidates_of, compare
 from planner.compare.comparison import CHEAPEST, CompareQuestion, Comparison, Limits
-from planner.job import Goal, Known, library_of
+from planner.job import Goal, TimeSources, library_of
 from tests.planner.compare.made import CATALOG, RUN, TODAY, job, row
 
 
@@ -12,7 +12,7 @@ def compared(limits: Limits = CHEAPEST, assumed: Assumptions | None = None) -> C
     """All made options for 360 epochs, 36,100 s where it was measured."""
     assumed = Assumptions() if assumed is None else assumed
     shop = Shop(catalog=CATALOG, assumed=assumed, today=TODAY)
-    known = Known(library=library_of(CATALOG, [row(RUN)]))
+    known = TimeSources(library=library_of(CATALOG, [row(RUN)]))
     goal = Goal(words="360 epochs", epochs=360)
     question = CompareQuestion(
         job=job(), goal=goal, measurements=known, assumed=assumed, limits=limits

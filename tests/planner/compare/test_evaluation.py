@@ -14,7 +14,7 @@ from planner.compare.comparison import CompareQuestion, Comparison, Limits, Row,
 from planner.compare.evaluation import better
 from planner.compare.rent_or_buy import rent_or_buy
 from planner.core import Estimate, Refusal
-from planner.job import Candidate, Goal, Known, library_of
+from planner.job import Candidate, Goal, TimeSources, library_of
 from tests.planner.compare.made import CATALOG, RUN, TODAY, job, other, row
 
 EXACT = Assumptions(
@@ -26,7 +26,7 @@ EXACT = Assumptions(
 )  # fmt: skip
 EPOCHS = 360  # 100 + 100 + 359*100 = 36,100 s there
 RENT, BUY, OWN = "rent-cloud-eu-1x-plain-on-demand", "buy-1x-plain", "own-plain"
-KNOWN = Known(library=library_of(CATALOG, [row(RUN)]))
+KNOWN = TimeSources(library=library_of(CATALOG, [row(RUN)]))
 
 
 def _every(assumed: Assumptions = EXACT, entries: tuple[Entry, ...] = ()) -> list[Candidate]:

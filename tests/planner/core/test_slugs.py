@@ -7,7 +7,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner.core import file_slug, looked_up, not_found, slug
+from planner.core import file_slug, looked_up, no_match, slug
 from planner.core.slugs import folder_slug, full_slug, own_slug, slugs
 from tests.each import each
 
@@ -88,7 +88,7 @@ def test_a_bare_slug_never_answers_for_a_name_that_lost_signs_to_it(gone: str, o
     link = next(iter(slugs([gone])))
     known = slugs([other])
     assert looked_up(link, known) == (full_slug(other),)
-    said = not_found("workload", link, known)
+    said = no_match("workload", link, known)
     assert full_slug(other) in said
     assert other in said
     assert looked_up(full_slug(other), known) == full_slug(other)
@@ -101,7 +101,7 @@ def test_an_old_link_to_a_name_without_latin_letters_lists_what_it_may_mean(
 ) -> None:
     known = slugs(names)
     assert looked_up(old, known) == tuple(known)
-    said = not_found("workload", old, known)
+    said = no_match("workload", old, known)
     for short, name in known.items():
         assert short in said
         assert name in said
@@ -118,7 +118,7 @@ def test_a_rank_of_names_that_share_a_slug_lists_them_and_a_name_that_ends_so_is
 def test_what_is_like_nothing_means_nothing() -> None:
     known = slugs(["A", "B"])
     assert looked_up("zzz", known) == looked_up("a~000000", known) == looked_up("", known) == ()
-    assert "There is no workload 'zzz'" in not_found("workload", "zzz", known)
+    assert "There is no workload 'zzz'" in no_match("workload", "zzz", known)
 
 
 def test_equal_names_are_distinguished_by_their_place_only() -> None:

@@ -36,6 +36,9 @@ def test_a_quoted_price_keeps_its_cents(amount: float, result: str) -> None:
 def test_an_interval_has_the_same_words_or_is_left_out_where_it_is_too_small() -> None:
     assert money_with_interval(Estimate(value=34.9, low=29.6, high=41.2)) == "35 USD (30 to 41 USD)"
     assert money_with_interval(Estimate(value=34.9, low=34.8, high=35.1)) == "35 USD"
+    ends_below_10 = Estimate(value=6.0, low=3.9, high=9.3)
+    assert money_with_interval(ends_below_10) == "6.00 USD (3.90 to 9.30 USD)"
+    assert money_with_interval(Estimate(value=11.0, low=7.0, high=15.0)) == "11 USD (7 to 15 USD)"
     endless = Estimate(value=34.9, low=29.6, high=float("inf"))
     assert money_with_interval(endless) == "35 USD (30 to no limit)"
 

@@ -211,5 +211,8 @@ def test_each_bar_of_the_tornado_has_two_ends_and_the_widest_is_on_top() -> None
         ("Price", [2.0, 1.0], 0), ("Price", [2.0, 3.0], 0),
     ]  # fmt: skip
     assert "cost the same" in _notes(figure)
+    reversed_words = "beyond it the ranking reverses"
+    assert reversed_words in figure.layout.meta
     alone = charts.tornado(BARS, 2.0, "USD", LIGHT_THEME, compared=False)
     assert "cost the same" not in _notes(alone)
+    assert reversed_words not in alone.layout.meta

@@ -125,12 +125,27 @@ def test_beyond_the_measured_devices_the_line_is_grey_and_dashed_and_bands_are_i
     assert all(t & (t - 1) == 0 for t in figure.layout.xaxis.tickvals)
 
 
+def test_the_legend_names_the_marks_that_are_drawn() -> None:
+    scale = replace(SCALE, marker="median", whisker="to the worst", faint="refused")
+    assert list(charts.dots([OURS], scale, LIGHT_THEME).layout.meta) == [
+        "median", "to the worst", "refused",
+    ]  # fmt: skip
+    assert not charts.dots([OURS], SCALE, LIGHT_THEME).layout.meta
+    epochs = charts.interval_of_epochs([SHARE], 4, LIGHT_THEME)
+    assert set(epochs.layout.meta) == {"last measured epoch", "90 % interval"}
+    far = set(charts.efficiency([SHARE], LIGHT_THEME).layout.meta)
+    near = set(charts.efficiency([replace(SHARE, largest=8.0)], LIGHT_THEME).layout.meta)
+    assert far - near == {"beyond the measurements"}
+
+
 def test_a_flagged_run_is_open_and_one_beyond_the_chart_stands_at_its_border() -> None:
     z = np.array([0.1, -90.0, 3.0, 20.0])
     figure = charts.unlike_neighbours(GRID * 64, z, 3, 10.0, LIGHT_THEME)
     others, odd = _markers(figure)
     assert odd.marker.symbol == "circle-open"
+    assert figure.layout.meta["the odd run, flagged"] == ("circle-open", None)
     assert min(others.y) == -40.0
     assert min(others.customdata) == -90.0
     calm = charts.unlike_neighbours(GRID * 64, 0.1 * z, 3, 10.0, LIGHT_THEME)
     assert _markers(calm)[1].marker.symbol == "circle"
+    assert "the odd run" in calm.layout.meta

@@ -157,10 +157,21 @@ def test_a_legend_names_every_configuration_once_by_symbol_and_colour() -> None:
     legend = [
         (t["name"], t["marker"]["symbol"], t["marker"]["color"])
         for t in drawn["data"]
-        if t["showlegend"]
+        if t["showlegend"] and "marker" in t
     ]
     assert [name for name, *_ in legend] == ["driver", "1 worker", "3 workers"]
     assert set(legend) == looks
+
+
+def test_places_that_a_text_leaves_open_are_in_the_legend() -> None:
+    exact = figures.Place(name="driver", slot=0, batch=64, first=1, last=1)
+
+    def words(*places: figures.Place) -> list[str]:
+        drawn = figures.stated_order(places, [64], LIGHT_THEME)
+        return [t["name"] for t in drawn["data"] if t["showlegend"]]
+
+    assert words(exact) == ["driver"]
+    assert words(replace(exact, last=2)) == ["driver", "places that the text leaves open"]
 
 
 def test_a_point_outside_its_band_has_an_open_marker_and_a_legend() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from itertools import product
 from typing import Final
@@ -9,7 +10,7 @@ from typing import Final
 import pytest
 
 from planner.core import Estimate, Refusal
-from planner.cost import amount_text
+from planner.cost import amount_texts
 from planner.figures import Tile, card, number_tile, share_text, share_tile, time_tile
 from planner.figures.frame import DARK_THEME, LIGHT_THEME, Theme
 from tests.each import each
@@ -30,6 +31,12 @@ def test_a_time_has_one_unit_and_the_digits_of_its_interval() -> None:
     assert (tile.value, tile.unit) == ("2.6", "h")
     assert tile.range is not None
     assert (tile.range.low_text, tile.range.high_text) == ("0.9", "11")
+
+
+def test_a_value_without_an_interval_has_no_more_digits_than_it_may() -> None:
+    speed, time = (_estimate(v, math.nan, math.nan) for v in (258.1, 12.34))
+    assert [number_tile("Speed", speed, most=n).value for n in (2, 3)] == ["260", "258"]
+    assert [time_tile("Time", time, most=n).value for n in (2, 4)] == ["12", "12.34"]
 
 
 def test_an_end_of_a_tile_keeps_its_last_zero() -> None:
@@ -62,7 +69,7 @@ def test_no_probability_looks_certain() -> None:
 
 
 def test_money_in_a_tile_is_written_as_in_sentences() -> None:
-    tile = number_tile("Cost", _estimate(5.6, 3.2, 10.1), "USD", write=amount_text)
+    tile = number_tile("Cost", _estimate(5.6, 3.2, 10.1), "USD", write=amount_texts)
     assert tile.value == "5.60"
     html = card("", [tile], LIGHT_THEME)
     assert ">3.20<" in html

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from planner.epochs import options_of
-from planner.job import Goal, Hardware, Job, Known, library_of
+from planner.job import Goal, Hardware, Job, TimeSources, library_of
 from planner.job._job import batch_on, batch_sentence, job_measured
 from planner.job._records import Candidate
 from planner.job._times import timed
@@ -81,6 +81,8 @@ def test_a_run_on_one_machine_is_the_source_before_a_cluster() -> None:
     option = Candidate(id="x", way="rent", hardware=on(PLAIN))
     goal = Goal(words="1 epoch", epochs=1)
     alone = library_of(CATALOG, [small | {"workload": large_job.workload}])
-    times = [timed(large_job, goal, option, Known(library=known)) for known in (library, alone)]
+    times = [
+        timed(large_job, goal, option, TimeSources(library=known)) for known in (library, alone)
+    ]
     assert times[0].total == times[1].total
     assert times[0].batch == 100

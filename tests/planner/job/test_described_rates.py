@@ -18,7 +18,7 @@ from planner.job import (
     Described,
     Goal,
     Hardware,
-    Known,
+    TimeSources,
     expected_rate,
     job_described,
     timed,
@@ -48,7 +48,7 @@ def on(card: str, count: int = 8) -> Candidate:
 
 def hours(card: str, count: int = 8, **changes: object) -> Estimate:
     job = job_described(replace(LLAMA, **changes))  # type: ignore[arg-type]
-    total = timed(job, ONCE, on(card, count), Known()).total
+    total = timed(job, ONCE, on(card, count), TimeSources()).total
     assert isinstance(total, Estimate)
     return replace(total, **{  # type: ignore[arg-type]
         end: float(getattr(total, end)) / 3600.0 for end in ("value", "low", "high")
@@ -81,7 +81,7 @@ def test_a_long_run_includes_restarts_and_says_so() -> None:
     assert any("restarts" in reason for reason in long.reasons)
     assert not any("restarts" in reason for reason in short.reasons)
     found = timed(job_described(replace(LLAMA, samples_per_epoch=2.4e7)), ONCE, on("h100-sxm"),
-                  Known())  # fmt: skip
+                  TimeSources())  # fmt: skip
     assert LONG_RUNS in dict(found.shared_parts)
 
 
@@ -91,7 +91,7 @@ def test_a_whole_image_job_has_the_uncertainty_of_data_loading_in_common() -> No
                 params=25.6e6, tokens_per_sample=None, flops_per_sample=24.6e9,
                 samples_per_epoch=1.28e6)
     )  # fmt: skip
-    image, text = (timed(j, ONCE, on("h100-sxm"), Known()) for j in (job, JOB))
+    image, text = (timed(j, ONCE, on("h100-sxm"), TimeSources()) for j in (job, JOB))
     assert dict(image.shared_parts)[IMAGE_JOBS] == pytest.approx(IMAGE_JOB_SD, rel=1e-6)
     assert IMAGE_JOBS not in dict(text.shared_parts)
     assert isinstance(image.total, Estimate)
@@ -134,7 +134,7 @@ def test_an_assumed_share_takes_the_place_of_the_published_ones() -> None:
 
 def test_an_assumed_share_answers_without_a_family_too() -> None:
     result = Described(name="net", samples_per_epoch=1e6, flops_per_sample=1e12, assumed_mfu=0.2)
-    rate = timed(job_described(result), ONCE, on("h100-sxm", 1), Known()).rate
+    rate = timed(job_described(result), ONCE, on("h100-sxm", 1), TimeSources()).rate
     assert rate is not None
     peak = CARDS["h100-sxm"].peak_flops_per_s["bfloat16"]
     assert float(rate.value) == pytest.approx(0.2 * peak / 1e12)
@@ -152,7 +152,7 @@ def test_per_cent_of_the_question_become_a_share() -> None:
 def test_a_card_without_a_half_precision_peak_is_answered_by_its_published_runs() -> None:
     resnet = Described(name="resnet50", samples_per_epoch=1e6, precision="float16",
                        flops_per_sample=24.5e9, family="cnn", batch=12.0)  # fmt: skip
-    found = timed(job_described(resnet), ONCE, on("titan-xp", 1), Known())
+    found = timed(job_described(resnet), ONCE, on("titan-xp", 1), TimeSources())
     assert isinstance(found.total, Estimate)
     assert any("lists no float16 peak" in reason for reason in found.total.reasons)
 
@@ -165,7 +165,7 @@ def test_no_interval_reaches_above_the_peak_in_speed_or_time() -> None:
     assert float(result.whole.high) == pytest.approx(result.most)
     assert float(result.whole.value) < result.most
     assert "to 100 %)" in " ".join(result.whole.reasons)
-    question = CompareQuestion(job=job, goal=ONCE, measurements=Known(), limits=FASTEST)
+    question = CompareQuestion(job=job, goal=ONCE, measurements=TimeSources(), limits=FASTEST)
     [row] = compare(question, [one]).rows
     assert row.drawn is not None
     assert row.drawn.work_s.min() >= 0.999 * LLAMA.samples_per_epoch / result.most
@@ -179,7 +179,7 @@ def test_float32_on_nvidia_since_ampere_is_answered_as_the_tf32_that_it_names(ca
         family="diffusion", network="sdxl",
     )  # fmt: skip
     single, tf32 = (
-        timed(job_described(replace(of_images, precision=p)), ONCE, on(card), Known()).total
+        timed(job_described(replace(of_images, precision=p)), ONCE, on(card), TimeSources()).total
         for p in ("float32", "tensorfloat32")
     )
     assert isinstance(single, Estimate)

@@ -15,13 +15,13 @@ from planner.compare.comparison import CompareQuestion, Comparison, Limits, Row,
 from planner.compare.evaluation import better
 from planner.compare.undecided import undecided
 from planner.core import Estimate
-from planner.job import Goal, Job, Known, OwnTarget, library_of, parts_of, timed, work_draws
+from planner.job import Goal, Job, OwnTarget, TimeSources, library_of, parts_of, timed, work_draws
 from planner.job._records import Scaling
 from planner.job._times import SAMPLES, SCALING, own_scaling
 from planner.job.efficiency import NODE_SHARED, parts_of_scaling
 from tests.planner.compare.made import CATALOG, RUN, SHOP, job, other, row
 
-KNOWN = Known(library=library_of(CATALOG, [row(RUN)]))
+KNOWN = TimeSources(library=library_of(CATALOG, [row(RUN)]))
 COUNTS = (1, 2, 4, 8)
 OWN_SCALING = own_scaling("Plain", across_nodes=False)
 DESCRIBED = Job(
@@ -30,7 +30,11 @@ DESCRIBED = Job(
 
 
 def _counts(
-    of: Job, known: Known, card: str = "plain", counts: tuple[int, ...] = COUNTS, price: float = 1.0
+    of: Job,
+    known: TimeSources,
+    card: str = "plain",
+    counts: tuple[int, ...] = COUNTS,
+    price: float = 1.0,
 ) -> Comparison:
     """So many of one card, each accelerator at the same price."""
     entries = [Entry(way="rent", accelerator=card, count=n, price=price * n) for n in counts]
@@ -48,10 +52,10 @@ def _by_count(result: Comparison) -> dict[int, Row]:
 @settings(max_examples=20, deadline=None)
 @given(
     st.floats(8.0, 14.0), st.sampled_from(["plain", "twice", "huge"]),
-    st.sampled_from([1, 2, 4]), st.sampled_from([Known(), KNOWN]),
+    st.sampled_from([1, 2, 4]), st.sampled_from([TimeSources(), KNOWN]),
 )  # fmt: skip
 def test_twice_as_many_of_a_card_on_one_node_are_faster(
-    heavy: float, card: str, n: int, known: Known
+    heavy: float, card: str, n: int, known: TimeSources
 ) -> None:
     described = Job(
         workload="Net", precision="float32", samples_per_epoch=1e6,
@@ -63,7 +67,7 @@ def test_twice_as_many_of_a_card_on_one_node_are_faster(
 
 
 def test_the_most_of_a_card_are_certainly_the_fastest_and_have_a_rank_each() -> None:
-    result = _counts(DESCRIBED, Known())
+    result = _counts(DESCRIBED, TimeSources())
     rows = _by_count(result)
     assert (rows[8].fastest or 0.0) > 0.99
     assert [r.candidate.hardware.count for r in result.answered] == [8, 4, 2, 1]
@@ -71,7 +75,7 @@ def test_the_most_of_a_card_are_certainly_the_fastest_and_have_a_rank_each() -> 
 
 
 def test_the_median_is_the_time_and_its_interval_that_of_both_uncertainties() -> None:
-    for count, found in _by_count(_counts(DESCRIBED, Known())).items():
+    for count, found in _by_count(_counts(DESCRIBED, TimeSources())).items():
         total = found.timed.total
         assert isinstance(total, Estimate)
         assert found.drawn is not None
@@ -83,7 +87,7 @@ def test_the_median_is_the_time_and_its_interval_that_of_both_uncertainties() ->
 
 
 def test_several_share_the_draw_of_one_and_differ_by_scaling_alone() -> None:
-    rows = _by_count(_counts(DESCRIBED, Known()))
+    rows = _by_count(_counts(DESCRIBED, TimeSources()))
     one, four = (rows[n].drawn for n in (1, 4))
     assert one is not None
     assert four is not None
@@ -125,9 +129,9 @@ def test_two_cards_estimated_from_the_same_measured_one_share_its_error() -> Non
 
 
 def test_between_two_numbers_of_a_card_the_scaling_run_would_tell() -> None:
-    result = _counts(DESCRIBED, Known(), price=1.0)
+    result = _counts(DESCRIBED, TimeSources(), price=1.0)
     by_cost = compare(
-        CompareQuestion(job=DESCRIBED, goal=result.question.goal, measurements=Known()),
+        CompareQuestion(job=DESCRIBED, goal=result.question.goal, measurements=TimeSources()),
         [r.candidate for r in result.rows if r.candidate.hardware.count in (2, 4)],
     )
     why, measure = undecided(by_cost)
@@ -168,12 +172,12 @@ TARGET = Goal(
 )  # fmt: skip
 
 
-def _to_target(of: Job = DESCRIBED, known: Known | None = None) -> list[Row]:
+def _to_target(of: Job = DESCRIBED, known: TimeSources | None = None) -> list[Row]:
     entries = [Entry(way="rent", accelerator=c, count=1, price=1.0) for c in ("plain", "twice")]
     options = [c for c in candidates_of(of, SHOP, entries) if c.id.startswith("mine-")]
     return list(
         compare(
-            CompareQuestion(job=of, goal=TARGET, measurements=known or Known()), options
+            CompareQuestion(job=of, goal=TARGET, measurements=known or TimeSources()), options
         ).answered
     )
 
@@ -279,7 +283,7 @@ def _from_four(counts: tuple[int, ...]) -> dict[int, Row]:
     """Four were measured together, at 320 samples a second, and nothing else."""
     four = replace(RUN, samples_per_s=320.0, first_epoch_s=31.25, later_epoch_mean_s=31.25)
     there = {"accelerators_per_node": 4}
-    known = Known(library=library_of(CATALOG, [row(four, **there)]))
+    known = TimeSources(library=library_of(CATALOG, [row(four, **there)]))
     return _by_count(_counts(job(four, **there), known, counts=counts))
 
 
@@ -307,7 +311,7 @@ def test_twice_as_many_are_faster_from_four_that_were_measured_too() -> None:
 
 
 def test_a_bar_moves_each_option_by_its_own_doublings() -> None:
-    rows = _by_count(_counts(DESCRIBED, Known(), price=3600.0))
+    rows = _by_count(_counts(DESCRIBED, TimeSources(), price=3600.0))
     two, eight = (rows[n] for n in (2, 8))
     question = CompareQuestion(job=DESCRIBED, goal=Goal(words="360 epochs", epochs=360))
     result = tornado(compare(question, [two.candidate, eight.candidate]))

@@ -8,7 +8,7 @@ from typing import Any, Final
 import pytest
 
 from planner.core import Refusal
-from planner.job import Candidate, Goal, Hardware, Known, stated_times, timed
+from planner.job import Candidate, Goal, Hardware, TimeSources, stated_times, timed
 from planner.job._stated import stated_on
 from tests.planner.compare.made import CATALOG, HUGE, PLAIN, TWICE, job
 
@@ -73,7 +73,7 @@ def test_another_count_is_scaled_from_the_nearest_and_less_certain() -> None:
 def test_an_accelerator_without_a_stated_time_is_refused_and_names_those_with_one() -> None:
     cells = stated_times(CATALOG, [row(1000), row(100, card="Huge")], 0.02)
     option = Candidate(id="x", way="rent", hardware=on(PLAIN, 8))
-    answer = timed(job(), TO_TARGET, option, Known(stated=cells)).total
+    answer = timed(job(), TO_TARGET, option, TimeSources(stated=cells)).total
     assert isinstance(answer, Refusal)
     assert "No published run states the time to the target on the Plain" in answer.reason
     assert "Twice" in answer.measure_next
@@ -83,9 +83,9 @@ def test_an_accelerator_without_a_stated_time_is_refused_and_names_those_with_on
 def test_epochs_do_not_use_times_to_a_target() -> None:
     cells = stated_times(CATALOG, [row(1000)], 0.02)
     option = Candidate(id="x", way="rent", hardware=on(TWICE, 8))
-    answer = timed(job(), Goal(words="1 epoch", epochs=1), option, Known(stated=cells))
+    answer = timed(job(), Goal(words="1 epoch", epochs=1), option, TimeSources(stated=cells))
     assert answer.stated_runs == 0
-    stated = timed(job(), TO_TARGET, option, Known(stated=cells))
+    stated = timed(job(), TO_TARGET, option, TimeSources(stated=cells))
     assert (stated.stated_runs, stated.batch) == (1, 64)
     assert not isinstance(stated.total, Refusal)
     assert stated.total.value == pytest.approx(1000)

@@ -17,9 +17,9 @@ from planner.job import (
     Candidate,
     Goal,
     Job,
-    Known,
     OwnTarget,
     Timed,
+    TimeSources,
     library_at,
     library_of,
     timed,
@@ -43,7 +43,7 @@ def _candidate(name: str, of: Job) -> Candidate:
 
 def _timed(name: str, of: Job, goal: Goal, own: Estimate | None = None) -> Timed:
     targets = {} if own is None else {"Plain": OwnTarget(total=own, batch=100.0)}
-    return timed(of, goal, _candidate(name, of), Known(library=LIBRARY, own_targets=targets))
+    return timed(of, goal, _candidate(name, of), TimeSources(library=LIBRARY, own_targets=targets))
 
 
 def _total(found: Timed) -> Estimate:
@@ -130,7 +130,7 @@ def test_a_total_is_never_shorter_than_nothing_and_lies_in_its_interval(
 
 def test_without_a_start_only_the_rate_is_uncertain() -> None:
     goal = Goal(words="1 epoch", epochs=1)
-    found = timed(DESCRIBED, goal, _candidate("buy-1x-plain", DESCRIBED), Known())
+    found = timed(DESCRIBED, goal, _candidate("buy-1x-plain", DESCRIBED), TimeSources())
     assert found.rate is not None
     assert _total(found).low == pytest.approx(1e6 / float(found.rate.high))
     assert _total(found).high == pytest.approx(1e6 / float(found.rate.low))
@@ -142,8 +142,8 @@ def test_a_batch_is_assumed_and_said_only_where_none_was_given(
 ) -> None:
     of = replace(DESCRIBED, batch=batch)
     goal = Goal(words="1 epoch", epochs=1)
-    found = timed(of, goal, _candidate("buy-1x-plain", of), Known())
-    target = timed(of, TARGET, _candidate("buy-1x-plain", of), Known())
+    found = timed(of, goal, _candidate("buy-1x-plain", of), TimeSources())
+    target = timed(of, TARGET, _candidate("buy-1x-plain", of), TimeSources())
     assert any(OTHER_BATCH in r for r in _total(found).reasons) is said
     assert found.batch == (batch or usual_batch(""))
     assert not any(OTHER_BATCH in r for r in _total(target).reasons)
@@ -166,7 +166,7 @@ def test_a_transferred_time_at_a_batch_rests_on_runs_at_that_batch() -> None:
             of,
             replace(EPOCHS, at_batch=batch),
             _candidate(huge, of),
-            Known(library=library_at(library, of, batch)),
+            TimeSources(library=library_at(library, of, batch)),
         ).rate
         for batch in (None, 100.0, 10.0)
     }

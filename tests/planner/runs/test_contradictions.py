@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import re
+from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
 
-from planner.runs import RecordError
-from planner.runs._records import contradictions_in
+from planner.runs import RecordError, _records
+from planner.runs._records import AHEAD, contradictions_in
 from planner.store import commit_runs
 from tests.each import each
 from tests.shipped import ROOT
-from tests.store.build import full_row, row
+from tests.store.build import full_row, ids, opened, reasons, row
 
 SOUND: dict[str, Any] = {
     "first_epoch_s": 12.0, "later_epoch_mean_s": 10.0, "later_epoch_sd_s": 0.1,
@@ -90,3 +91,27 @@ def test_no_shipped_run_contradicts_itself() -> None:
     for file in files:
         for one in pq.read_table(file).to_pylist():
             assert contradictions_in(one) == [], (file.parent.name, one["run_id"])
+
+
+def test_a_run_from_the_future_is_refused_when_it_is_added(tmp_path: Path) -> None:
+    ahead = datetime.now(UTC) + AHEAD + timedelta(minutes=1)
+    place = tmp_path / "mine"
+    with pytest.raises(RecordError) as caught:
+        commit_runs(place, [row(), row(repeat=1, recorded_at=ahead)])
+    [problem] = caught.value.problems
+    assert (problem.row, problem.column) == (1, "recorded_at")
+    assert f"is {ahead:%Y-%m-%d %H:%M} UTC, in the future: the clock here says" in problem.message
+    assert not place.exists()
+    tomorrow = ahead.astimezone(timezone(timedelta(hours=-11))) - timedelta(minutes=2)
+    [done] = commit_runs(place, [row(recorded_at=tomorrow)])  # clocks and time zones differ
+    assert done.new
+
+
+def test_a_file_from_the_future_stays_readable(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as before:
+        before.setattr(_records, "AHEAD", timedelta(days=36_500))
+        commit_runs(tmp_path / "mine", [row(recorded_at=datetime(2099, 1, 1, tzinfo=UTC))])
+    store = opened(tmp_path)
+    assert (len(ids(store)), set(reasons(store))) == (1, {"set.toml"})

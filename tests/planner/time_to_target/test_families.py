@@ -19,6 +19,7 @@ from planner.time_to_target import (
     family_sentences,
     goal_of,
 )
+from tests.each import each
 from tests.planner.made_trials import BATCHES, TARGET, set_of, sweep
 from tests.planner.made_trials import trials as trials_from
 
@@ -52,34 +53,56 @@ WIDE = _network("wide", smin=200.0, bcrit=256.0)
 
 
 def test_the_network_of_the_largest_critical_batch_and_that_of_the_fewest_steps_are_named() -> None:
-    first, second = family_sentences(_families(NARROW, WIDE))
-    assert first.startswith(
-        "wide scales to the largest batch on Data with SGD to 2.5 % validation error: Bcrit is 26"
-    )
+    what, first, second = family_sentences(_families(NARROW, WIDE))
+    assert what == "2 networks are compared on Data with SGD to 2.5 % validation error."
+    assert first.startswith("wide scales to the largest batch. Its Bcrit is 26")
     assert first.endswith("of narrow.")
-    assert second.startswith("narrow needs the fewest steps at large batches: Smin is ")
+    assert second.startswith("narrow needs the fewest steps at large batches. Its Smin is ")
 
 
 def test_networks_of_one_law_are_tied() -> None:
     again = _network("again", smin=200.0, bcrit=256.0)
-    first, second = family_sentences(_families(WIDE, again))
-    assert first.startswith("wide and again are tied for the largest critical batch size")
-    assert "are tied for the fewest steps at large batches. Their intervals overlap" in second
+    _, first, second = family_sentences(_families(WIDE, again))
+    assert first.startswith("wide and again are too close to call for the largest batch. Their ")
+    assert "are too close to call for the fewest steps. Their intervals of Smin overlap" in second
 
 
 def test_of_three_networks_only_those_whose_intervals_overlap_are_tied() -> None:
     again = _network("again", smin=200.0, bcrit=256.0)
-    first, second = family_sentences(_families(NARROW, WIDE, again))
-    assert first.startswith("wide and again are tied")
+    _, first, second = family_sentences(_families(NARROW, WIDE, again))
+    assert first.startswith("wide and again are too close to call")
     assert second.startswith("narrow needs the fewest steps")
 
 
-def test_names_with_commas_are_listed_with_semicolons() -> None:
+@each(
+    ("names", "tied"),
+    [
+        (("one", "two", "three"), "one, two and three are"),
+        (("deep, wide", "two", "three"), "deep, wide and 2 other networks are"),
+        (("one", "two", "three", "four"), "one and 3 other networks are"),
+    ],
+)
+def test_many_tied_networks_and_names_with_commas_are_counted(
+    names: tuple[str, ...], tied: str
+) -> None:
     laws = {"smin": 200.0, "bcrit": 256.0}
-    networks = [_network(name, **laws) for name in ("deep, wide", "again", "third")]
-    first, _ = family_sentences(_families(NARROW, *networks))
-    assert first.count("; ") == 1
-    assert " are tied for the largest critical batch size" in first
+    networks = [_network(name, **laws) for name in names]
+    _, first, _ = family_sentences(_families(NARROW, *networks))
+    assert first.startswith(tied)
+
+
+def test_all_networks_are_tied_where_every_interval_overlaps() -> None:
+    laws = {"smin": 200.0, "bcrit": 256.0}
+    networks = [_network(name, **laws) for name in ("one", "two", "three", "four")]
+    _, first, _ = family_sentences(_families(*networks))
+    assert first.startswith("All 4 networks are too close to call for the largest batch.")
+
+
+def test_no_sentence_about_families_is_long() -> None:
+    again = _network("again", smin=200.0, bcrit=256.0)
+    for families in (_families(NARROW, WIDE), _families(WIDE, again)):
+        for sentence in " ".join(family_sentences(families)).split(". "):
+            assert len(sentence.split()) <= 20, sentence
 
 
 def test_a_target_that_one_network_reaches_is_no_comparison() -> None:
@@ -87,7 +110,7 @@ def test_a_target_that_one_network_reaches_is_no_comparison() -> None:
     short = (few[0], replace(few[1], value=few[1].value + 0.02))
     [only] = family_sentences(_families(NARROW, short))
     assert only == (
-        "No comparison on Data with SGD to 2.5 % validation error: only narrow has a fitted law. "
+        "Only narrow has a fitted law on Data with SGD to 2.5 % validation error. "
         "Choose an easier target."
     )
 
@@ -95,7 +118,7 @@ def test_a_target_that_one_network_reaches_is_no_comparison() -> None:
 def test_a_comparison_suggests_the_target_that_a_network_aimed_at() -> None:
     short = (NARROW[0], replace(NARROW[1], value=NARROW[1].value + 0.02))
     [only] = family_sentences(replace(_families(NARROW, short), easiest="5 % validation error"))
-    assert only.endswith("Choose an easier target, as 5 % validation error.")
+    assert only.endswith("Choose an easier target, such as 5 % validation error.")
 
 
 def test_rows_have_the_intervals_of_every_network() -> None:

@@ -21,11 +21,12 @@ from planner.transfer import (
     Library,
     Rung,
     Transferred,
+    _ladder,
     _rungs,
     fit_library,
     transfer,
 )
-from planner.transfer._library import _filled
+from planner.transfer._library import _filled, part_for
 from planner.transfer._records import named
 from planner.transfer._rungs import (
     FALLBACK_DOF,
@@ -40,6 +41,8 @@ from planner.transfer._rungs import (
 )
 from tests.each import each
 from tests.planner.asking import ends
+
+Predict = Callable[[Library, Evidence], RungPrediction]
 
 OTHERS: Final = "workload on other cards"
 BENCHMARKS: Final = "benchmarks of the card"
@@ -698,3 +701,58 @@ def test_gaps_of_a_table_are_filled_as_least_squares_over_all_cells_would(share:
     effects = np.linalg.lstsq(design, log[known], rcond=None)[0]
     result = np.where(known.any(axis=0), effects[:30, None] + effects[30:], np.nan)
     assert_allclose(_filled(log, known), np.where(known, log, result), atol=1e-9)
+
+
+# -- a table of thousands of workloads ---------------------------------------------------------
+
+
+def _counted(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Return the cells of each table that a rung will read; a large one is not read."""
+    cells: list[int] = []
+
+    def counted(predict: Predict) -> Predict:
+        def predicted(library: Library, evidence: Evidence) -> RungPrediction:
+            cells.append(library.runs.size)
+            assert len(library.workloads) <= 64, "It reads too much."
+            return predict(library, evidence)
+
+        return predicted
+
+    rungs = {rung: counted(predict) for rung, predict in _rungs.PREDICTS.items()}
+    monkeypatch.setattr(_rungs, "PREDICTS", rungs)
+    monkeypatch.setattr(_ladder, "PREDICTS", rungs)
+    return cells
+
+
+@each("share", [0.03, 0.9])
+def test_an_answer_from_thousands_of_workloads_reads_few_of_them(
+    share: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each was predicted for each run that could be next: minutes an answer."""
+    log, speed = additive(workloads=4_000, cards=40, scatter=0.1)
+    there = np.random.default_rng(3).random(log.shape) < share
+    there[0], there[:, 0] = np.arange(40) % 4 == 1, np.arange(4_000) % 3 == 1
+    library = table(np.where(there, log, np.nan), sheets=sheets_of(speed))
+    cells = _counted(monkeypatch)
+    answer = result(transfer(library, wanted()))
+    assert len(cells) <= 64 + 40 + len(RUNGS)
+    assert (answer.rung, answer.residuals > 100) == (OTHERS, True)
+    assert abs(np.log(answer.estimate.value) - log[0, 0]) < 0.3
+    assert answer.next_runs[0].run == wanted()
+
+
+def test_only_workloads_that_say_least_are_left_out_of_an_answer() -> None:
+    log, _ = additive(workloads=60, cards=8, scatter=0.1)
+    own = hidden(log, (0, 0))
+    elsewhere, _ = additive(workloads=400, cards=8, scatter=0.1, seed=5)
+    elsewhere[:, :6] = np.nan  # neither on the card nor on most of the others
+    small, large = table(own), table(np.concatenate([own, elsewhere]))
+    part, place = part_for(large, large.workloads.index(("w0", "fp16")), 0)
+    assert set(small.workloads) <= set(part.workloads)
+    assert (part.workloads[place[0]], part.cards[place[1]]) == (("w0", "fp16"), "c0")
+    assert len(part.workloads) == 64
+    whole, row = part_for(small, 0, 0)
+    assert (whole is small, row) == (True, (0, 0))
+    one, other = (result(transfer(x, wanted())) for x in (small, large))
+    assert_allclose(one.estimate.value, other.estimate.value, rtol=0.02)
+    assert one.rung == other.rung

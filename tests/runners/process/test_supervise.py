@@ -69,7 +69,7 @@ def test_a_command_that_does_not_exist_is_a_crash_with_its_name(mark: str) -> No
         ["/nowhere/python", mark], {}, {}, ProcessLimits(timeout_s=60, memory_bytes=1 << 40)
     )
     assert end.status == "crashed"
-    assert end.reason == "exit code 127: cannot start /nowhere/python: No such file or directory"
+    assert end.reason == "exit code 127: /nowhere/python: No such file or directory"
 
 
 @each(
