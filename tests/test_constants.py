@@ -228,7 +228,7 @@ NO_JUDGEMENT: Final[dict[str, str]] = {
         published.configurations:UPPER_FIFTH published.configurations:LAYOUTS
         published.configurations:MOST_SHARE published.configurations:MODEL_SHARE
         published.configurations:NODE
-        published._named_workloads:TRAIN_OVER_FORWARD
+        published._named_workloads:TRAIN_OVER_FORWARD mfu._images:TRAIN_OVER_MULTIPLY_ADDS
         published._named_workloads:FULL_PER_PARAMETER
         published._named_workloads:LORA_PER_PARAMETER published._named_workloads:ATTENTION
         published._runs:DIGITS published._runs:GB""",

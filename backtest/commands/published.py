@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from backtest.published.described import published_jobs, whole_jobs
+from backtest.published.images import image_constants
 from backtest.published.mfu import (
     LEAST_ROWS,
     chosen_constants,
@@ -194,7 +195,7 @@ def run_mfu(options: argparse.Namespace) -> int:
     constants = CONSTANTS if options.into is None else options.into / CONSTANTS.name
     page = (ROOT / "docs" if options.into is None else options.into) / PAGE
     write_whole(constants, f"{json.dumps(written)}\n".encode())
-    constants_chosen = chosen_constants(rows, catalog, usable, study)
+    constants_chosen = chosen_constants(rows, catalog, usable, study) + image_constants(usable)
     text = efficiency_page(study, chosen_lines(constants_chosen))
     write_whole(page, text.encode())
     say(f"{text}\nWritten: {constants.name}, {page.name}.")

@@ -14,6 +14,8 @@ benchmark; of whole jobs: each repository):
     WIDER                     coverage after a timed step is about 90 %, with the source hidden
     IMAGE_BYTES, IMAGE_POWER  stated memory of image networks without state and framework
     IMAGE_JOB_SD              smallest sd with which whole image jobs have their coverage
+
+`backtest.published.images` chooses the parts of an image network's step.
 """
 
 import math
@@ -145,8 +147,6 @@ heavy: at these shares 96 % of the decided pairs of hidden sources are correct.
 """
 
 
-CONVOLUTIONS: Final = ("depthwise", "grouped", "dense 3 x 3")
-"""Terms of how a network's convolutions multiply."""
 PRIOR_SDS: Final[Mapping[str, float]] = {
     "devices": 0.005,
     "experts per token": 0.02,
@@ -154,13 +154,10 @@ PRIOR_SDS: Final[Mapping[str, float]] = {
     "fp4": 0.3,
     "fp8 of adapters": 0.2,
     "recomputed": 0.1,
-    "sample of a ViT": 0.1,
     "benchmark": 0.2,
-    **dict.fromkeys(CONVOLUTIONS, 0.15),
 }
 """Prior sds of coefficients that are not `TERM_SD`: sources that timed single devices differ from
-those that timed machines in more than the count. A vision transformer gains with the operations of
-a sample like a convolutional network, with a small deviation. A benchmark is one source of few.
+those that timed machines in more than the count. A benchmark is one source of few.
 Most rows of mixtures of experts are of one source, whose order of models is that of its own tuning:
 theirs stays near `SPARSITY_LOSS`. What recomputation leaves of the counted operations is known.
 Frozen weights are cast to float8 once, not at every step.
@@ -219,6 +216,8 @@ def question_of(run: Configuration) -> MfuQuestion:
         network=run.network,
         recomputes=bool(run.recomputes),
         benchmark=run.benchmark,
+        image_px=run.image_px,
+        loads=not run.synthetic,
     )
 
 
@@ -684,7 +683,7 @@ def chosen_constants(
     return [choice for choice in choices if choice is not None]
 
 
-def _shipped(name: str) -> float:
+def shipped_value(name: str) -> float:
     """Return the value in the code of a constant, named after `planner.`."""
     module, member = name.rsplit(".", maxsplit=1)
     return float(getattr(import_module(f"planner.{module}"), member))
@@ -699,7 +698,11 @@ def _chosen(
     parts = [[p for p in points if p.source != source] for source in sources]
     without = tuple(choose(part) for part in parts if part)
     return ChosenConstants(
-        name=name, ships=_shipped(name), chosen=choose(points), without=without, points=len(points)
+        name=name,
+        ships=shipped_value(name),
+        chosen=choose(points),
+        without=without,
+        points=len(points),
     )
 
 
@@ -793,7 +796,7 @@ def _wider(study: Study) -> ChosenConstants | None:
     name = "mfu._model.WIDER"
     without = tuple(choose(source) for source in sources if len(sources) > 1)
     return ChosenConstants(
-        name=name, ships=_shipped(name), chosen=choose(""), without=without, points=len(points)
+        name=name, ships=shipped_value(name), chosen=choose(""), without=without, points=len(points)
     )
 
 
@@ -821,7 +824,7 @@ def _image_jobs(rows: Sequence[PublishedRow], catalog: Catalog) -> list[MfuPoint
 def _image_job(job: PublishedJob) -> MfuPoint | None:
     if job.value is None or job.low is None or job.high is None:
         return None
-    variance = (math.log(job.high / job.low) / (2.0 * FAR)) ** 2 - _shipped(IMAGE_JOBS) ** 2
+    variance = (math.log(job.high / job.low) / (2.0 * FAR)) ** 2 - shipped_value(IMAGE_JOBS) ** 2
     repository = job.place.split(" ", maxsplit=1)[0]
     return MfuPoint(
         repository, math.log(job.value / job.published_device_hours), math.sqrt(max(variance, 0.0))
@@ -847,8 +850,8 @@ def chosen_lines(constants: Sequence[ChosenConstants]) -> list[str]:
         "| constant | ships | all tables choose | without one source | measurements |",
         "|---" * 5 + "|",
         *(
-            f"| `planner.{c.name}` | {c.ships:.3g} | {c.chosen:.3g} | {_range(c.without)} | "
-            f"{c.points:,} |"
+            f"| `planner{'/' if '/' in c.name else '.'}{c.name}` | {c.ships:.3g} | "
+            f"{c.chosen:.3g} | {_range(c.without)} | {c.points:,} |"
             for c in constants
         ),
     ]

@@ -415,13 +415,13 @@ def draw_efficiency(link: Link, shared: Store, comparison: Comparison) -> None:
         return
     with box:
         fields.number(link, _BY_NAME[_MFU_NAME], empty="published runs")
-        faster = benchmark_factor(job.family)
+        row = comparison.leader or comparison.rows[0]
+        question = question_of(job, row.candidate.hardware, job.batch)
+        faster = None if question is None else benchmark_factor(question)
         if faster is None:
             link.hold(_BENCHMARK)
         else:
             fields.flag(link, _BY_NAME[_BENCHMARK], unit=f"× {faster:.2g}")
-        row = comparison.leader or comparison.rows[0]
-        question = question_of(job, row.candidate.hardware, job.batch)
         if question is None or efficiency_with_step(job, question) is None:
             st.markdown("No published runs of this kind. Enter the efficiency that you expect.")
             return

@@ -85,7 +85,7 @@ _LONG: Final = (
 )
 
 
-IMAGE_JOB_SD: Final = 0.3
+IMAGE_JOB_SD: Final = 0.55
 """Sd of ln(total of a whole described image job): its data are read and augmented, and published
 throughputs were measured without that."""
 IMAGE_JOBS: Final = "Data loading and augmentation of images"

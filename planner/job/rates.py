@@ -131,6 +131,7 @@ def question_of(job: Job, hardware: Hardware, batch: float | None) -> MfuQuestio
         network=network_key(job.network or job.workload),
         recomputes=job.recompute,
         benchmark=job.benchmark,
+        image_px=job.image_px,
     )
 
 

@@ -8,6 +8,7 @@ the share of the half-precision peak, its uncertainty, and the parts of the unce
 """
 
 from planner.mfu._fit import TAILS, Fitted, fitted
+from planner.mfu._images import ImageParts, parts_of
 from planner.mfu._model import (
     ALONE,
     CONSTANTS,

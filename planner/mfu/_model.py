@@ -41,7 +41,6 @@ from scipy.special import ndtri
 from planner.catalog import Accelerator
 from planner.core import Floats, Text
 from planner.mfu._questions import (
-    DOMAIN_OF,
     Domain,
     MfuQuestion,
     Traits,
@@ -153,13 +152,12 @@ def has_rows(question: MfuQuestion) -> bool:
     return ("generation", generation_label(question.accelerator)) in shipped()[domain].values
 
 
-def benchmark_factor(family: str) -> float | None:
+def benchmark_factor(question: MfuQuestion) -> float | None:
     """Return how many times as fast submissions to MLPerf run; None if its fit has no such term."""
-    domain, gain = DOMAIN_OF.get(family), benchmark_gain(family)
-    if domain is None or (domain != "encoder" and not gain):
+    if question.domain != "encoder" and not benchmark_gain(question.family):
         return None
-    effect = shipped()[domain].values.get(("", "benchmark"))
-    return None if effect is None else math.exp(effect + gain)
+    plain, tuned = (expected(replace(question, benchmark=tuned)) for tuned in (False, True))
+    return None if plain is None or tuned is None else tuned / plain
 
 
 def quantiles(
@@ -197,7 +195,7 @@ def predicted(fit: Fit, traits: Traits) -> tuple[float, dict[str, float]]:
         **missing,
         "source": sum(fit.sds.get(group, 0.0) ** 2 for group in WHO),
         "rest": TAIL_VARIANCE * fit.rest**2,
-        "length": traits.length_sd**2,
+        "more": traits.more_sd**2,
     }
     return log_value(fit, traits), {name: math.sqrt(max(v, 0.0)) for name, v in variances.items()}
 

@@ -21,10 +21,13 @@ from typing import Final, Literal, get_args
 
 from planner.catalog import Accelerator
 from planner.core import Text, sentence_case
+from planner.mfu._images import LOADING_SD, USUAL_SHARE, share_of_parts
 from planner.networks import attention_flops, layers_width_of
-from planner.published import convolutions_of, group_of, half_peak, own_peak
+from planner.published import group_of, half_peak, own_peak
 
 UNKNOWN: Final = ""
+OF_PARTS: Final = frozenset({"cnn", "vit"})
+"""Families whose step is a sum of parts (`_images`), not terms."""
 NODE: Final = 8
 """Accelerators of a usual server."""
 TPU_SLICE: Final = 256
@@ -140,11 +143,6 @@ USUAL_INTENSITY: Final = 156.0
 SHORT_STEP_S: Final = 1e-3
 SHORT_ENCODER_S: Final = 3e-3
 LEAST_STEP_S: Final = 1e-6
-FEW_IMAGES: Final = 4.0
-"""Images on a device below which kernels wait for their launches: a step of one takes as long."""
-LAUNCHES_S: Final = 6e-3
-"""Time of a step at the peak of its precision up to which that is so [s]. ResNet-50 on a V100 takes
-29, 31 and 35 ms for 1, 2 and 4 images, of which its operations need 1.6, 3.1 and 6.2 ms."""
 BENCHMARK_GAIN: Final = 0.4
 """Expected gain of a submission to MLPerf over ordinary software: images and detection [ln]."""
 OWN_PEAK_POWER: Final = 0.6
@@ -161,7 +159,8 @@ class MfuQuestion:
     backward pass [FLOP]; `params`, `active_params` [parameters] and `sequence` [tokens] are of
     transformers. `batch` is the global batch [samples], None where not stated. `network` is the
     key of `planner.published._named_workloads.network_key`. `devices` are in `nodes` machines.
-    `benchmark` says that its software is tuned like a submission to MLPerf Training.
+    `benchmark` says that its software is tuned like a submission to MLPerf Training. `image_px` is
+    the side of an image [px]; `loads` says that a host reads the images, that none are made up.
     """
 
     family: str
@@ -177,6 +176,8 @@ class MfuQuestion:
     network: str = ""
     recomputes: bool = False
     benchmark: bool = False
+    image_px: float | None = None
+    loads: bool = True
 
     @property
     def domain(self) -> Domain | None:
@@ -188,13 +189,14 @@ class MfuQuestion:
 class Traits:
     """Terms by name, and the label of each pooled effect.
 
-    `offset` is added without a coefficient; `length_sd` is an sd more, of very long contexts.
+    `offset` is added without a coefficient; `more_sd` is an sd more, of very long contexts and of
+    images that a host loads.
     """
 
     terms: Mapping[str, float]
     labels: Mapping[str, str]
     offset: float = 0.0
-    length_sd: float = 0.0
+    more_sd: float = 0.0
 
 
 def traits_of(question: MfuQuestion) -> Traits:
@@ -217,12 +219,12 @@ def traits_of(question: MfuQuestion) -> Traits:
     offset += question.benchmark * benchmark_gain(question.family)
     if domain in {"language", "encoder"}:
         offset += _offset(question)
-    launched = _launched(question)
-    if question.batch and launched > question.batch:
-        offset += math.log(question.batch / launched)
-        question = replace(question, batch=launched)
-    length_sd = VERY_LONG_SD if (question.sequence or 0.0) > VERY_LONG else 0.0
-    return Traits(build(question), _labels(question, domain), offset, length_sd)
+    more_sd = VERY_LONG_SD if (question.sequence or 0.0) > VERY_LONG else 0.0
+    if question.family in OF_PARTS:
+        share, slower = share_of_parts(question)
+        offset += math.log(share / USUAL_SHARE)
+        more_sd = LOADING_SD * slower
+    return Traits(build(question), _labels(question, domain), offset, more_sd)
 
 
 def generation_label(accelerator: Accelerator) -> str:
@@ -280,14 +282,6 @@ def _machine_loss(question: MfuQuestion) -> float:
     inside, _ = _counts(question)
     alone = 0.0 if question.accelerator.linked else inside + 3.0
     return -LINKED_LOSS * inside - (UNLINKED_LOSS - LINKED_LOSS) * alone
-
-
-def _launched(question: MfuQuestion) -> float:
-    """Return the images up to which a step of an image network is bound by launches [samples]."""
-    own = own_peak(question.accelerator, question.precision)
-    if question.family not in {"cnn", "vit"} or not own:
-        return 0.0
-    return min(FEW_IMAGES, LAUNCHES_S * own / question.flops_per_sample) * question.devices
 
 
 def _sparsity(question: MfuQuestion) -> float | None:
@@ -444,37 +438,32 @@ def _fixed(question: MfuQuestion) -> dict[str, float]:
 
 
 def _vision(question: MfuQuestion) -> dict[str, float]:
+    """Return the terms of an image network; those of `OF_PARTS` have most of it in the offset."""
     inside, nodes = _counts(question)
     card = question.accelerator
     half = half_peak(card) or 1e12
     own = own_peak(card, question.precision) or half
+    families = ("vit", "detection", "segmentation", "diffusion")
     short, unknown = _short(question, SHORT_STEP_S, own)
     formats = _formats(question)
-    size = math.log(question.flops_per_sample / REFERENCE_OPERATIONS["vision"])
     single = formats["fp32"] + formats["tf32"]
-    families = ("vit", "detection", "segmentation", "diffusion")
     each = max((question.batch or math.inf) / question.devices, 1.0)
-    vit = question.family == "vit"
-    image = vit or question.family == "cnn"
-    kind = convolutions_of(question.network) if question.family == "cnn" else None
-    return {
-        "base": 1.0,
-        **{name: float(question.family == name) for name in families},
-        "depthwise": float(kind == "depthwise"),
-        "grouped": float(kind == "grouped"),
-        "dense 3 x 3": float(kind == "dense"),
-        "benchmark": float(question.benchmark and benchmark_gain(question.family) > 0.0),
+    others = {
         "tf32": formats["tf32"],
         "fp32": formats["fp32"],
         "own peak": single * math.log(8.0 * own / half),
-        "small sample": image * min(size, 0.0),
-        "large sample": image * max(size, 0.0),
-        "sample of a ViT": vit * size,
-        "sample of others": (not image) * size,
+        "size of a sample": math.log(question.flops_per_sample / REFERENCE_OPERATIONS["vision"]),
         "short step": short,
         "few samples": min(math.log(each / ENOUGH_SAMPLES), 0.0),
         "batch not stated": unknown,
         "peak over bandwidth": _intensity(card),
+    }
+    counted = question.family not in OF_PARTS
+    return {
+        "base": 1.0,
+        **{name: float(question.family == name) for name in families},
+        "benchmark": float(question.benchmark and benchmark_gain(question.family) > 0.0),
+        **{name: counted * term for name, term in others.items()},
         "devices": inside,
         "nodes": nodes,
     }

@@ -75,7 +75,8 @@ class Configuration:
     are None where not stated; `stated_precision` says whether the row states one. `samples_per_s`
     is the truth, of all devices together, from `rows` rows of `source`. `stated_devices` is False
     where the row states no count and that of a usual server is assumed. `benchmark` says that it is
-    a submission to MLPerf Training, whose software is tuned for the figure.
+    a submission to MLPerf Training, whose software is tuned for the figure; `synthetic` that its
+    images are made up, so that no host loads them.
     """
 
     source: str
@@ -100,6 +101,7 @@ class Configuration:
     micro_batch: float | None = None
     recomputes: bool | None = None
     benchmark: bool = False
+    synthetic: bool = False
     stated_precision: bool = True
     stated_devices: bool = True
     published: str = ""
@@ -296,6 +298,7 @@ def as_question(
         micro_batch=float(row.micro_batch) if row.micro_batch else None,
         recomputes=row.recomputes,
         benchmark=bool(benchmark_key(row)),
+        synthetic=bool(_SYNTHETIC.search(f"{row.source_id} {row.model} {row.path} {row.note}")),
         stated_precision=stated,
         stated_devices=bool(row.n_accelerators),
         published=row.published or "",
@@ -350,6 +353,8 @@ _ELSEWHERE: Final = (
     (r"llava", "it trains on pictures beside its text, and parts of it are frozen."),
 )
 """Words of a row's note, path or framework for other kinds of measurements."""
+_SYNTHETIC: Final = re.compile(r"synthetic|noio|pytorch_gpu_bench|^mxnet", re.IGNORECASE)
+"""Rows of images that are made up: two sources draw them at random without stating so in rows."""
 _FIXED_LENGTH: Final = re.compile(
     r"squad|mlm|run_clm_|wikitext|image_classification|bridgetower", re.IGNORECASE
 )

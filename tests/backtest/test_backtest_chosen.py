@@ -13,9 +13,10 @@ import pytest
 from backtest.accuracy.public_data import public_tables
 from backtest.choose.choice import NOTHING
 from backtest.commands import scaling_law
+from backtest.published.images import image_constants
 from backtest.published.mfu import ChosenConstants, Study, chosen_constants, chosen_lines
 from planner.catalog import Catalog
-from planner.published import PublishedRow, configurations
+from planner.published import PublishedRow, configurations, read_rows
 from planner.store.catalog import read_catalog
 
 ROOT: Final = Path(__file__).parents[2]
@@ -112,3 +113,17 @@ def test_shipped_constants_of_the_law_are_within_what_sources_choose() -> None:
         values = [float(c.chosen) for c in choices if c.use == use]
         ships = float(next(c.ships for c in choices if c.use == use))
         assert min(values) <= ships <= max(values), use
+
+
+def test_parts_of_an_image_step_are_chosen_with_every_source_left_out(catalog: Catalog) -> None:
+    rows = [
+        row
+        for row in read_rows(ROOT / "data" / "tables" / "published")[0]
+        if row.source_id in {"mxnet", "mindcv"}
+    ]
+    usable, _ = configurations(rows, catalog)
+    chosen = {c.name.rpartition(".")[2]: c for c in image_constants(usable)}
+    assert len(chosen["LAUNCH_S"].without) == 2
+    assert chosen["LAUNCH_S"].chosen == pytest.approx(chosen["LAUNCH_S"].ships, rel=0.6)
+    assert "csv:memory:depthwise" in chosen
+    assert image_constants([run for run in usable if run.source == "mxnet"]) == []
