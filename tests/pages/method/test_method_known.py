@@ -16,10 +16,12 @@ def test_published_whole_jobs_stand_beside_our_estimate() -> None:
     assert "Llama 3.1 405B" in set(jobs["Job"])
     assert (jobs["Low"] <= jobs["Our estimate"]).all()
     assert (jobs["Our estimate"] <= jobs["High"]).all()
-    inside = (jobs["Low"] <= jobs["Published (device-hours)"]) & (
-        jobs["Published (device-hours)"] <= jobs["High"]
-    )
-    assert list(jobs["Inside"]) == ["yes" if one else "no" for one in inside]
+    published, low, high = jobs["Published (device-hours)"], jobs["Low"], jobs["High"]
+    # Two numbers that differ may be shown with the same digits: those rows show neither.
+    clear = (published != low) & (published != high)
+    inside = (low < published) & (published < high)
+    assert clear.sum() > 30
+    assert list((jobs["Inside"] == "yes")[clear]) == list(inside[clear])
     assert "language models, described" in set(tasks["Question"])
     assert {"language models, row out", "language models, source out"} <= set(unseen["Hidden"])
     assert len(worst) > 20
