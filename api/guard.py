@@ -44,8 +44,8 @@ _USED: Final = frozenset({"health", "host-config", "stream", "upload_file"})
 """Of Streamlit's addresses: what pages use. Others report on the server or run the script."""
 CLOSED: Final = "This address is closed."
 NO_FIELD: Final = (
-    "No page of this session has a field for files, or the session has sent too many. Reload the "
-    "page and try again."
+    "No page of this session has a field for files, or too many were sent. Reload the page and try "
+    "again."
 )
 WRONG_HOST: Final = (
     "This server does not accept that host name. Open it as localhost, or add the name to "

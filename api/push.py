@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Final
 
 from msgspec.json import encode
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from api.openapi import PUSH
@@ -104,7 +104,10 @@ class Push:
         secret = header[len(_SCHEME) :].strip() if header.lower().startswith(_SCHEME) else ""
         if refused := self._refused(request, secret):
             return refused
-        body = await _body(request)
+        try:
+            body = await _body(request)
+        except ClientDisconnect:
+            return problem(HTTPStatus.BAD_REQUEST, "The request ended before its body did.")
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._work, self._kept, secret, body)
 

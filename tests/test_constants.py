@@ -159,8 +159,8 @@ NO_JUDGEMENT: Final[dict[str, str]] = {
         answers.capacity_jobs:MOST_BYTES answers.capacity_jobs:USUAL_RUNS
         capacity._search:MOST_ROUNDS capacity._search:ROUNDS_BESIDE capacity._search:MOST_ENLARGED
         capacity._search:MOST_RENTALS capacity._search:MOST_OF_KIND capacity._search:SECONDS
-        capacity._search:SETS capacity._search:SPARE capacity._search:AT_ONCE
-        capacity._search:LEAST_RENTED capacity._search:TOGETHER
+        capacity._search:SETS capacity._search:FIRST_SETS capacity._search:SPARE
+        capacity._search:AT_ONCE capacity._search:LEAST_RENTED capacity._search:TOGETHER
         capacity._what_if:MOST_FACTOR capacity._what_if:MOST_INPUTS
         capacity._what_if:AT_ONCE capacity._what_if:MOST_FIXES
         networks._table:_NAMES compare._assumptions:_KEPT core.slugs:_LISTS""",

@@ -184,7 +184,24 @@ def test_a_name_that_says_nothing_is_seen() -> None:
 
 DOCUMENTS: Final = [
     *sorted((ROOT / "docs" / "decisions").glob("*.md")),
-    *(ROOT / "docs" / f"{name}.md" for name in ("evidence", "reliability", "figures")),
+    *(
+        ROOT / "docs" / f"{name}.md"
+        for name in (
+            "architecture",
+            "capacity",
+            "deploy",
+            "evidence",
+            "facts",
+            "figures",
+            "import",
+            "measure",
+            "reliability",
+            "results",
+            "results-in-s3",
+            "settings",
+            "words",
+        )
+    ),
 ]
 _BEGINS: Final = re.compile(r"(?:[-*]|\d+\.) ")
 _ENDS: Final = re.compile(r"(?<=[.!?:;])\s+(?=[A-Z`\[(\d\"])|(?<=[;:])\s+")

@@ -1,4 +1,4 @@
-"""The fleet of a plan: machines owned, to buy and to rent, or limits of a fleet to be found."""
+"""The fleet of a plan, owned, to buy, to rent or to be found; and what the plan assumes."""
 
 from __future__ import annotations
 
@@ -9,15 +9,18 @@ import pyarrow as pa
 import streamlit as st
 
 from pages.capacity import state
-from pages.common import fields, hardware, narrow, widgets
+from pages.common import fields, hardware, money, narrow, widgets
 from pages.common.link import Link
 from planner.answers import parameters
 from planner.answers.capacity_jobs import Line, line_of, line_text
 from planner.capacity import MOST_MACHINES, MOST_STOCKS
 from planner.catalog import Accelerator
+from planner.compare import ASSUMPTION_TEXTS
 from planner.core import Parameter, Text, several
 
 _BY_NAME: Final[Mapping[str, Parameter]] = {p.name: p for p in parameters.CAPACITY}
+_ASSUMED: Final = tuple(n for n in _BY_NAME if n in ASSUMPTION_TEXTS)
+_OF_PLAN: Final = ("variation", "seed")
 WAYS: Final = {
     "own": "already owned",
     "buy": "to buy",
@@ -40,7 +43,7 @@ def draw(link: Link) -> None:
     with st.container(border=True):
         with widgets.spread():
             widgets.heading("Fleet", width="content")
-            find = link.flag("find", default=True)
+            find = link.flag(_BY_NAME["find"])
             fields.segments(link, "find", _BY_NAME["find"].title(), _FIND)
         with st.grid(4, min_column_width=150):
             for name in ("months", "probability", *(("purchases", "rent_most") if find else ())):
@@ -74,6 +77,35 @@ def number(link: Link, name: str, empty: str = "") -> None:
     optional = _BY_NAME[name].default is None
     shown = (empty or _EMPTY.get(name, "none")) if optional else None
     fields.number(link, _BY_NAME[name], empty=shown)
+
+
+def draw_assumed(link: Link) -> None:
+    """Draw the folded box; its values count whether it is open or not."""
+    _declare_assumed(link)
+    box = widgets.folded("Assumed: electricity, machines, currency", "tune", "capacity.assumed")
+    if not box.open:
+        link.hold(*_ASSUMED, *_OF_PLAN, *money.NAMES)
+        return
+    with box:
+        money.draw(link)
+        with st.grid(3, min_column_width=220):
+            for parameter in (_BY_NAME[name] for name in (*_ASSUMED, *_OF_PLAN)):
+                usual = parameter.default
+                fields.number(
+                    link, parameter, empty="of the country" if usual is None else f"{usual:g}"
+                )
+        st.button(
+            "Back to the defaults", key="capacity.defaults", icon=":material/undo:",
+            on_click=lambda: link.forget(*_ASSUMED, *_OF_PLAN),
+        )  # fmt: skip
+
+
+def _declare_assumed(link: Link) -> None:
+    """Declare all values; an empty field is the default."""
+    for name in (*_ASSUMED, *_OF_PLAN):
+        (link.whole if _BY_NAME[name].kind == "whole" else link.decimal)(_BY_NAME[name])
+    money.declare(link)
+    link.decimal(_BY_NAME["tax"])
 
 
 # -- the table -----------------------------------------------------------------------------------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.capacity import answer, assumed, fleet, jobs, state, tables
+from pages.capacity import answer, fleet, jobs, state, tables
 from pages.common import narrow, widgets
 from pages.common.kept import store
 from pages.common.link import Link, as_text
@@ -23,7 +23,7 @@ def show() -> None:
     with folded.inputs:
         texts = jobs.draw(link)
         fleet.draw(link)
-        assumed.draw(link)
+        fleet.draw_assumed(link)
     answer.declare(link)
     link.write()
     link.warn()

@@ -11,6 +11,7 @@ import os
 import re
 import unicodedata
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
@@ -19,6 +20,7 @@ from urllib.parse import urlsplit
 import streamlit as st
 
 from planner.core import (
+    LONGEST_VALUE,
     Parameter,
     ParameterProblem,
     Text,
@@ -297,28 +299,18 @@ class Link:
         write = number_text if parameter.short else text_of
         self._begin(name, [f"{write(value)}{unit}" for value in self._read(parameter)], "")
 
-    def words(self, name: str, default: str, most: int = 80) -> str:
+    def words(self, parameter: Parameter, most: int = LONGEST_VALUE) -> str:
         """Return the initial value of a text field: one line of at most `most` characters."""
-        self._defaults[name] = default
-        self._twice(name)
-        parameter = Parameter(name=name, words="", longest=most)
-        self._begin(name, self._read(parameter), default)
-        return plain(str(st.session_state[self.key(name)] or ""))
+        shorter = replace(parameter, longest=min(parameter.longest, most))
+        return plain(self.lines(shorter, str(parameter.default or "")))
 
     def lines(self, parameter: Parameter, default: str) -> str:
         """Return the initial value of a text area, which may have several lines."""
-        name = parameter.name
-        self._defaults[name] = default
-        self._twice(name)
-        self._begin(name, self._read(parameter), default)
-        return str(st.session_state[self.key(name)] or "")
+        return str(self._declared(parameter, default) or "")
 
-    def day(self, name: str) -> dt.date | None:
+    def day(self, parameter: Parameter) -> dt.date | None:
         """Return the initial value of a date, written YYYY-MM-DD; None without one."""
-        self._defaults[name] = None
-        self._twice(name)
-        self._begin(name, self._read(Parameter(name=name, words="", kind="date")), None)
-        value = st.session_state[self.key(name)]
+        value = self._declared(parameter, None)
         return value if isinstance(value, dt.date) else None
 
     def texts(self, name: str, most: int) -> list[str]:
@@ -354,12 +346,9 @@ class Link:
         for name in names:
             st.session_state[self.key(name)] = st.session_state[self.key(name)]
 
-    def flag(self, name: str, *, default: bool) -> bool:
+    def flag(self, parameter: Parameter) -> bool:
         """Return the initial value of a switch, written as on or off."""
-        self._defaults[name] = default
-        self._twice(name)
-        self._begin(name, self._read(Parameter(name=name, words="", kind="flag")), default)
-        return bool(st.session_state[self.key(name)])
+        return bool(self._declared(parameter, bool(parameter.default)))
 
     def text(self, name: str, pattern: str) -> str | None:
         """Return a value without a widget, such as an id; None where the link has none."""

@@ -27,9 +27,9 @@ def declare(link: Link) -> None:
 
     link.translate("country", code)
     link.choice("country", ["", *(t.id for t in catalog.tariffs)], "")
-    link.words("currency", "USD", 3)
+    link.words(_BY_NAME["currency"], 3)
     link.decimal(_BY_NAME["rate"])
-    link.day("rate_as_of")
+    link.day(_BY_NAME["rate_as_of"])
 
 
 def draw(

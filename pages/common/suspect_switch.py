@@ -26,7 +26,7 @@ _RESULTS: Final = ROOT / "pages" / "results" / "page.py"
 
 def left_out(link: Link, shared: Store) -> frozenset[str]:
     """Return ids of the runs to leave out; none by default. Call before `link.write`."""
-    on = link.flag(WITHOUT_SUSPECTS.name, default=False)
+    on = link.flag(WITHOUT_SUSPECTS)
     return kept.suspects(shared).left_out if on else frozenset()
 
 

@@ -113,11 +113,11 @@ def declare(link: Link) -> bool:
     """
     link.translate("network", _id_of)
     link.choice("network", list(_network_names()), "")
-    link.words("name", str(_BY_NAME["name"].default))
+    link.words(_BY_NAME["name"])
     link.choice("family", ["", *FAMILIES], "")
     link.translate("precision", lambda name: FORMATS.get(name.lower(), name))
     link.choice("precision", ["", *TRAINED_IN], "")
-    link.words("network_optimizer", "")
+    link.words(_BY_NAME["network_optimizer"])
     for name in AMOUNTS:
         link.amount(_BY_NAME[name])
     for name in _SIZES:
@@ -128,8 +128,8 @@ def declare(link: Link) -> bool:
     link.translate("step_accelerator", _card_id)
     link.choice("step_accelerator", list(_accelerator_names()), "")
     link.number(_BY_NAME["step_count"], 1)
-    link.flag("recompute", default=False)
-    link.flag(_BENCHMARK, default=False)
+    link.flag(_BY_NAME["recompute"])
+    link.flag(_BY_NAME[_BENCHMARK])
     return bool(link.held("total_tokens"))
 
 

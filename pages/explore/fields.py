@@ -47,12 +47,12 @@ _EMPTY: Final = "no runs"
 def declare(link: Link) -> None:
     """Read the chart's parameters from the link."""
     for name in (*MEASURED, *LOOKS):
-        link.words(name, str(BY_NAME[name].default), LONGEST)
+        link.words(BY_NAME[name], LONGEST)
     link.choice("marks", MARKS, MARKS[0])
     for name in SCALES:
-        link.flag(name, default=bool(BY_NAME[name].default))
+        link.flag(BY_NAME[name])
     for name in ("brush", "brush_in", "within"):
-        link.words(name, "", 1000)
+        link.words(BY_NAME[name])
     for name in ("hidden", "hidden_symbols"):
         link.texts(name, BY_NAME[name].many)
 

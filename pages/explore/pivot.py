@@ -27,7 +27,7 @@ DIGITS: Final = 3
 def declare(link: Link) -> None:
     """Read the parameters of the pivot table from the link."""
     for name in PARAMETERS[:3]:
-        link.words(name, str(fields.BY_NAME[name].default), fields.LONGEST)
+        link.words(fields.BY_NAME[name], fields.LONGEST)
     link.choice("statistic", list(STATISTICS), str(fields.BY_NAME["statistic"].default))
 
 

@@ -10,11 +10,12 @@ import pyarrow as pa
 import streamlit as st
 
 from pages.common import kept, narrow, widgets
+from pages.common.fields import flag
 from pages.common.link import Link, as_text
 from pages.explore import fields, state
 from planner import figures
 from planner.answers import facet_names
-from planner.core import Record, Text, csv_text
+from planner.core import Parameter, Record, Text, csv_text
 from planner.core.slugs import slugs
 from planner.explore import CATEGORIES, LEAST, MOST, RUN, Fact, text_of_cell, titled
 from planner.figures import RunLine
@@ -23,6 +24,8 @@ from planner.store import Store, queries
 PARAMETERS: Final = ("run", "pair", "only_differences")
 LETTERS: Final = "ABCDEF"
 PAIR: Final = "pair"
+_ONLY: Final = Parameter(name=PARAMETERS[-1], words="", kind="flag", default=False, help="",
+                         label="Only differences")  # fmt: skip
 UNKNOWN_CELL: Final = text_of_cell(None)
 _EPOCHS: Final = ("Epochs", "single epochs", "Time of each epoch of each run")
 _STEPS: Final = (
@@ -35,7 +38,7 @@ def declare(link: Link) -> None:
     """Read the compared runs or pairs from the link."""
     link.texts("run", MOST)
     link.texts(PAIR, MOST)
-    link.flag("only_differences", default=False)
+    link.flag(_ONLY)
 
 
 def draw(link: Link, shared: Store, answer: state.Reply) -> None:
@@ -56,7 +59,7 @@ def draw(link: Link, shared: Store, answer: state.Reply) -> None:
     with st.container(border=True):
         with widgets.spread():
             widgets.heading(f"{widgets.answer_text(compared.sentence)}", width="content")
-            st.toggle("Only differences", key=link.key("only_differences"))
+            flag(link, _ONLY)
         only = bool(st.session_state[link.key("only_differences")])
         facts = [fact for fact in compared.facts if fact.differs or not only]
         cards = _cards(compared.names, facts)

@@ -50,8 +50,8 @@ def show() -> None:
         chosen = option_choice.draw(link, shared, left_out)
     link.choice("scale", ["log", "linear"], "log")
     widgets.declare_tab(link)
-    another = link.flag("session", default=False)
-    like_last = link.flag("rest_like_last", default=False)
+    another = link.flag(BY_NAME["session"])
+    like_last = link.flag(BY_NAME["rest_like_last"])
     link.state("workload", "pattern", "epochs", "systems", "baseline", "samples_per_epoch")
     link.write()
     if chosen is None:

@@ -16,7 +16,7 @@ from pages.method.formula import Formula, Slider, Values
 from pages.method.machines import CROSSOVER, DEVICES, MONEY, SEVERAL, TRANSFER, UTILISATION
 from pages.method.training import BEST, EFFECTS, EPOCHS, STEPS, SUSPECTS, THROUGHPUT
 from planner.answers import RULES_BY_SUBJECT
-from planner.core import Record, Text, sentence_case
+from planner.core import Parameter, Record, Text, sentence_case
 from planner.report import CREDITS
 from planner.store import Store
 from planner.time_to_target import PACKAGE, ReferencePoints, read_points
@@ -140,6 +140,7 @@ def what_if() -> None:
 
 
 SEARCH: Final = "search"
+WORDS: Final = Parameter(name=SEARCH, words="words of a rule or a constant", longest=80)
 """Parameter of the words that rows must have, in a link."""
 
 

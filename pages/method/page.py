@@ -57,7 +57,7 @@ def show() -> None:
     chosen = accuracy.choose(link, back_test) if back_test else None
     verdict = accuracy.choose_verdicts(link)
     formula, values = formulas.choose(link)
-    link.words(formulas.SEARCH, "")
+    link.words(formulas.WORDS)
     if section not in _SEARCHED:
         link.hold(formulas.SEARCH)
     if not back_test:

@@ -1,12 +1,18 @@
-"""The answer of Scaling out in the form of its charts."""
+"""The answer of Scaling out in the form of its charts, made once for all sessions."""
 
-from typing import Final
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from typing import Final, TypeVar
 
 import numpy as np
 
+from pages.common import kept
 from planner import figures
 from planner.answers.records import ScalingOut, SplitOut
 from planner.core import Floats, Record, Text, percent, sentence_case
+from planner.figures.frame import Theme
 from planner.scaling_out import (
     CountCourse,
     DeviceSeries,
@@ -20,7 +26,9 @@ from planner.scaling_out import (
     slow_course,
     step_course,
 )
+from planner.store import Store
 
+Made = TypeVar("Made")
 MOST_COUNTS: Final = 4
 """Most device counts in the chart of steps against batches."""
 MOST_CUTS: Final = 12
@@ -143,3 +151,29 @@ def _step_line(
 
 
 uneven = slow_course
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drawn:
+    """Figures and rows of one question, made once for all sessions.
+
+    `of_steps` is the part of the question `key` that step times depend on.
+    """
+
+    shared: Store
+    key: Hashable
+    of_steps: Hashable
+    theme: Theme
+
+    def once(self, what: str, make: Callable[[], Made]) -> Made:
+        """Return what `make` makes for this question and theme."""
+        return self._once(what, self.key, make)
+
+    def steps(self, what: str, make: Callable[[], Made]) -> Made:
+        """Return a figure of step times: the same whatever totals and cuts are asked for."""
+        return self._once(what, self.of_steps, make)
+
+    def _once(self, what: str, of: Hashable, make: Callable[[], Made]) -> Made:
+        return kept.drawn(
+            self.shared, Text("scaling-out {what}", what=what), (of, self.theme), make
+        )

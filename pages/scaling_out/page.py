@@ -10,7 +10,7 @@ from pages.common.kept import store
 from pages.common.link import Link
 from pages.common.widgets import File
 from pages.scaling_out import choice, lines, tiles
-from pages.scaling_out.drawn import Drawn
+from pages.scaling_out.lines import Drawn
 from planner import figures
 from planner.answers import (
     ScalingOutAnswer,

@@ -1,13 +1,18 @@
-"""The choice of curves of the Throughput page: workload, patterns, systems, others."""
+"""The choice of curves of the Throughput page, and the answer that is made of them once."""
 
-from collections.abc import Mapping, Sequence
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeVar
 
 import streamlit as st
 
 from pages.common import fields, kept, widgets, workload_choice
+from pages.common.curve_lines import lines
 from pages.common.link import Link
+from planner import figures
+from planner.answers import answer_sentences
 from planner.answers.parameters import CURVE
 from planner.core import Text, looked_up
 from planner.core.slugs import slugs
@@ -16,6 +21,7 @@ from planner.runs import Run
 from planner.store import Store
 from planner.throughput import SystemCurve, TimedSteps, with_step_times
 
+Made = TypeVar("Made")
 _BY_NAME: Final = {p.name: p for p in CURVE}
 
 
@@ -103,3 +109,27 @@ def _best_documented(shared: Store, workload: str) -> list[Run]:
     """Return runs of another workload under its best documented input pattern."""
     patterns = kept.patterns(shared, workload)
     return kept.runs_of(shared, workload, next(iter(patterns))) if patterns else []
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChosenCurves:
+    """The chosen curves of one question."""
+
+    shared: Store
+    key: Hashable
+    chosen: list[SystemCurve]
+
+    def once(self, what: str, make: Callable[[], Made], *more: Hashable) -> Made:
+        """Return what `make` makes of this question and `more`, kept for all sessions."""
+        return kept.drawn(self.shared, f"throughput {what}", (self.key, more), make)
+
+    @property
+    def lines(self) -> list[figures.ThroughputLine]:
+        """The curves as the charts draw them."""
+        suspect = kept.suspects(self.shared).names
+        return self.once("lines", lambda: lines(self.chosen, suspect))
+
+    @property
+    def sentences(self) -> list[str]:
+        """The answer in words."""
+        return self.once("sentences", lambda: answer_sentences(self.chosen))

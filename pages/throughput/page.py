@@ -10,7 +10,7 @@ from pages.common.kept import store
 from pages.common.link import Link, as_text
 from pages.throughput import choice as curve_choice
 from pages.throughput import factor, tiles
-from pages.throughput.answered import ChosenCurves
+from pages.throughput.choice import ChosenCurves
 from planner import figures
 from planner.answers import batch_rows, curve_sources
 from planner.answers.parameters import BATCH

@@ -24,6 +24,8 @@ MOST_LINK: Final = 64_000
 """Letters of a link."""
 MOST_BYTES: Final = 100_000_000
 """Of the files that a session has sent and not removed."""
+MOST_HELD_BYTES: Final = 1_000_000_000
+"""The same of all sessions: anybody may open many."""
 _MOST_SESSIONS: Final = 10_000
 _LOCK: Final = threading.Lock()
 _OPEN: Final[dict[str, None]] = {}
@@ -78,5 +80,7 @@ def accepts_files(session_id: str) -> bool:
     files = get_instance().uploaded_file_mgr
     if not isinstance(files, MemoryUploadedFileManager):
         return True
-    stored = list(files.file_storage.get(session_id, {}).values())
-    return len(stored) < MOST_NAMES and sum(len(file.data) for file in stored) < MOST_BYTES
+    sizes = {of: [len(f.data) for f in list(sent.values())]
+             for of, sent in list(files.file_storage.items())}  # fmt: skip
+    own, held = sizes.get(session_id, []), sum(map(sum, sizes.values()))
+    return len(own) < MOST_NAMES and sum(own) < MOST_BYTES and held < MOST_HELD_BYTES

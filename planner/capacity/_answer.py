@@ -44,7 +44,6 @@ from planner.capacity._search import (
     alternative,
     cheapest,
     compared_in,
-    few,
     first_guess,
     late_shares,
     merged,
@@ -178,7 +177,7 @@ def plan(
     fast = compared_in(case, tell)
     if fleet.find:
         tell(PlanProgress(words="Comparing fleets", share=0.05,
-                          first=_first(case, fleet, horizon, display)))  # fmt: skip
+                          first=_first(fast, fleet, horizon, display)))  # fmt: skip
         chosen = cheapest(case, fleet, horizon, fast)
     else:
         chosen = ChosenFleet(stocks=merged(fleet.stocks), keeps=True, compared=1)
@@ -230,11 +229,11 @@ def plan(
     )
 
 
-def _first(case: Simulation, fleet: Fleet, horizon: Horizon, display: Display) -> FirstAnswer:
-    """Return the fleet with which the search begins, simulated on few months."""
-    rough = few(case)
-    some = rough if len(rough.at) < 2 else replace(rough, only=rough.only[:-1])
-    simulated = simulate(some, first_guess(case, fleet, horizon))
+def _first(fast: Compared, fleet: Fleet, horizon: Horizon, display: Display) -> FirstAnswer:
+    """Return the fleet with which the search begins, simulated on few months with all scenarios."""
+    some = fast.case if len(fast.case.at) < 2 else replace(fast.case, only=fast.case.only[:-1])
+    some = replace(some, least_scenarios=fast.full.scenarios)
+    simulated = simulate(some, first_guess(fast, fleet, horizon))
     result = _result(simulated, horizon, display, sought=True)
     return FirstAnswer(
         fleet=_fleet_words(result),

@@ -113,6 +113,11 @@ class Simulation:
         return {}
 
     @cached_property
+    def programs(self) -> dict[tuple[object, ...], tuple[Stock, ...]]:
+        """Standing machines of solved programs, by their limits."""
+        return {}
+
+    @cached_property
     def at(self) -> Ints:
         """Simulated months, from 0."""
         return np.array(self.only or range(self.months), dtype=np.intp)

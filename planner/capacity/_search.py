@@ -106,6 +106,10 @@ MOST_RENTALS: Final = 3
 """Kinds that are rented by the hour in one fleet that is compared."""
 SETS: Final = 12
 """Sets of rentals that are simulated at first."""
+FIRST_SETS: Final = 4
+"""Sets of rentals that are simulated for the first estimate."""
+GROWN: Final = (1.25, 1.5, 1.75, 2.0)
+"""Factors of the program's machines in the first estimate, where all fleets are late."""
 SPARE: Final = 5
 """Kinds of rentals that a compared fleet may get in place of one of its own."""
 COMPARING: Final = 0.6
@@ -269,17 +273,34 @@ def cheapest(
     return _cheapest(fleet, horizon, _limits(case, fleet, ()), fast, case)
 
 
-def first_guess(case: Simulation, fleet: Fleet, horizon: Horizon) -> tuple[Stock, ...]:
-    """Return the fleet with which the search begins, without any simulation.
+def first_guess(fast: Compared, fleet: Fleet, horizon: Horizon) -> tuple[Stock, ...]:
+    """Return the cheapest fleet in time of a few, without a search.
 
-    The set of rentals with the smallest cost without a queue, and the program's standing machines.
+    They have the rentals with the smallest costs without a queue, and the program's machines; more
+    of these where all are late.
     """
-    limits = _limits(case, fleet, ())
-    there = tuple(s for s in fleet.stocks if _machine(case, s.machine).term == "owned")
-    rented = next(iter(_ranked_sets(case, limits, horizon.probability)), ())
-    usable = {m: n for m, n in limits.items() if _is_standing(case, m) or m in rented}
-    added = _program(case, fleet, horizon, usable, there)
-    return merged([*there, *added, *_stocks_of(rented, limits)])
+    limits, late = _limits(fast.full, fleet, ()), 1.0 - horizon.probability
+    sets = _ranked_sets(fast.full, limits, horizon.probability)[:FIRST_SETS] or [()]
+    begin = _first_fleets(fast.full, fleet, horizon, limits, sets[0])
+    owned = _owned(fast.full, fleet.stocks)
+    begin += [merged([*owned, *_stocks_of(rented, limits)]) for rented in sets[1:]]
+    best = fast.best_of(_allowed_of(fast.full, begin, limits, fleet), late)
+    if best[0][0] > 0.0:
+        last = 1 + fast.full.months * 2 // 3  # where demand grows, the last third is late first
+        grown = [_grown(fast.full, begin[0], f, since) for f in GROWN for since in (1, last)]
+        grown = [s for s in grown if _allowed(fast.full, s, limits, fleet)]
+        best = fast.best_of(grown, late, best) if grown else best
+    return best[1]
+
+
+def _grown(
+    case: Simulation, stocks: Sequence[Stock], factor: float, since: int
+) -> tuple[Stock, ...]:
+    """Return a fleet with so many times the machines that are added, from a month on."""
+    added = [s for s in stocks if _is_standing(case, s.machine) and s not in _owned(case, stocks)]
+    more = [math.ceil(factor * s.count) - s.count for s in added]
+    return merged([*stocks, *(replace(s, count=n, from_month=max(since, s.from_month))
+                              for s, n in zip(added, more, strict=True))])  # fmt: skip
 
 
 def alternative(
@@ -303,16 +324,11 @@ def _cheapest(
     *, rounds: int = MOST_ROUNDS,
 ) -> ChosenFleet:  # fmt: skip
     """Return the cheapest fleet with these limits, confirmed on `exact`."""
-    case = fast.full
-    there = tuple(s for s in fleet.stocks if _machine(case, s.machine).term == "owned")
-    late = 1.0 - horizon.probability
+    case, late = fast.full, 1.0 - horizon.probability
     fast.say("Choosing what may be rented by the hour", 0.1)
-    rented = _rented(fast, limits, there, late)
-    usable = {m: n for m, n in limits.items() if _is_standing(case, m) or m in rented}
-    begin = _program(case, fleet, horizon, usable, there)
-    rentals = _stocks_of(rented, limits)
-    best = _improved(fast, [merged([*there, *begin, *rentals]), merged([*there, *rentals])],
-                     limits, fleet, late, most=rounds)  # fmt: skip
+    rented = _rented(fast, limits, _owned(case, fleet.stocks), late)
+    begin = _first_fleets(case, fleet, horizon, limits, rented)
+    best = _improved(fast, begin, limits, fleet, late, most=rounds)
     first, kept, n = best, False, 0
     busiest = _busiest(exact)
     while True:
@@ -335,6 +351,22 @@ def _cheapest(
     # machines that did not help are not bought
     return ChosenFleet(stocks=best if kept else first, keeps=kept, compared=fast.compared + n,
                  simulated=simulated if kept and exact is case else None)  # fmt: skip
+
+
+def _owned(case: Simulation, stocks: Sequence[Stock]) -> tuple[Stock, ...]:
+    return tuple(s for s in stocks if _machine(case, s.machine).term == "owned")
+
+
+def _first_fleets(
+    case: Simulation, fleet: Fleet, horizon: Horizon, limits: dict[str, int], rented: Sequence[str]
+) -> list[tuple[Stock, ...]]:
+    """Return the owned machines with some rentals: with the program's machines, and without."""
+    there, rentals = _owned(case, fleet.stocks), _stocks_of(rented, limits)
+    usable = {m: n for m, n in limits.items() if _is_standing(case, m) or m in rented}
+    key = (*usable.items(), *there, fleet.purchases_usd, horizon.probability)
+    if (added := case.programs.get(key)) is None:
+        added = case.programs[key] = _program(case, fleet, horizon, usable, there)
+    return [merged([*there, *added, *rentals]), merged([*there, *rentals])]
 
 
 def _busiest(case: Simulation) -> Simulation:
@@ -582,8 +614,7 @@ def _improved(
     While no fleet is in time, the least late one counts; equally late ones by cost.
     """
     case = fast.case
-    allowed = [s for s in begin if _allowed(case, s, limits, fleet)] or [begin[0]]
-    now, best = fast.best_of(allowed, late)
+    now, best = fast.best_of(_allowed_of(case, begin, limits, fleet), late)
     for rounds in range(most):
         fast.say(_so_far(fast.compared, now), COMPARING - 0.4 * 0.7**rounds)
         tried = [s for s in _neighbours(case, best, limits, fleet)
@@ -680,6 +711,13 @@ def _allowed(
     paid = purchases(case, stocks)
     within = all(counts[m] <= most for m, most in limits.items() if m in counts)
     return within and (fleet.purchases_usd is None or paid <= fleet.purchases_usd)
+
+
+def _allowed_of(
+    case: Simulation, fleets: Sequence[tuple[Stock, ...]], limits: dict[str, int], fleet: Fleet
+) -> list[tuple[Stock, ...]]:
+    """Return the fleets that keep the limits, or the first one."""
+    return [s for s in fleets if _allowed(case, s, limits, fleet)] or [fleets[0]]
 
 
 def within_a_week(case: Simulation) -> Simulation:

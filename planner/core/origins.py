@@ -41,7 +41,7 @@ def is_loopback(name: str) -> bool:
 
 def is_forwarded(headers: Mapping[str, str]) -> bool:
     """Return whether a header says that a proxy forwards the request."""
-    return any(headers.get(name) for name in _FORWARDED)
+    return any(headers.get(name) is not None for name in _FORWARDED)
 
 
 def is_own(origin: str | None, host: str | None, scheme: str | None = None) -> bool:

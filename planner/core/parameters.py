@@ -436,8 +436,14 @@ _CONTROLS: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\
 """What steers a terminal or turns the direction of writing, but line breaks and tabs."""
 
 
-CONTROL: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
-"""Control characters but tab and line ends: no name has one, and a terminal obeys some."""
+CONTROL: Final = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200b\u2028-\u202e\u2060-\u206f\ufeff]"
+)
+"""Control characters but tab and line ends, and what turns the direction of writing or is not seen.
+
+No name needs one: a terminal obeys some, and with the others two names look alike. Joiners and
+marks that Arabic, Hebrew and Indic scripts need are none.
+"""
 
 
 def printable(text: str) -> str:

@@ -406,6 +406,8 @@ _REVERSED: Final = LegendEntry(words="beyond it the ranking reverses", dash="das
 PITCH: Final = 40
 """Height of one row [px]."""
 _AROUND: Final = 96
+_LEGEND: Final = 80
+"""Height of the four entries of the legend on a telephone [px]."""
 _LEFT: Final = -56
 
 
@@ -434,7 +436,7 @@ def tornado(
     bars: Sequence[TornadoBar], base: float, title: str, theme: Theme, *, compared: bool
 ) -> ChartSpec:
     """Return bars from the widest down; `compared` marks 0, where the two options cost the same."""
-    drawing = Drawing(theme, height=_AROUND + PITCH * len(bars))
+    drawing = Drawing(theme, height=_AROUND + PITCH * len(bars) + _LEGEND)
     drawing.legend(LegendEntry(words="one input at its low end (5 %)", slot=0, width=9.0),
                    LegendEntry(words="at its high end (95 %)", slot=1, width=9.0),
                    LegendEntry(words="all in the middle", width=1.0))  # fmt: skip

@@ -18,6 +18,7 @@ from planner.figures.frame import (
     CONFIG,
     LEAST_HEIGHT,
     MARKING,
+    SUSPECT,
     ChartSpec,
     Drawing,
     Theme,
@@ -459,8 +460,11 @@ def _axes(drawing: Drawing, cloud: Cloud, axes: CloudAxes, rows: int, across: in
     several = max(len(cloud.panels), 1)
     legend = {"orientation": "h", "x": 0, "xanchor": "left", "y": 1.0, "yanchor": "bottom",
               "font": {"color": drawing.theme.text}, "itemsizing": "constant"}  # fmt: skip
+    suspects = bool(cloud.suspect[cloud.drawn].any())
+    if suspects:
+        drawing.legend(SUSPECT)
     drawing.layout |= {
-        "showlegend": bool(cloud.hues) and cloud.shade is None,
+        "showlegend": suspects or (bool(cloud.hues) and cloud.shade is None),
         "legend": legend, "dragmode": "zoom", "clickmode": "event+select",
         "uirevision": f"{axes.x_title}/{axes.y_title}/{axes.within}",
         "modebar": {"orientation": "v", "bgcolor": "rgba(0,0,0,0)", "color": drawing.theme.quiet,

@@ -168,7 +168,7 @@ def memory_of_cuts(of: Cuts, theme: Theme) -> ChartSpec:
     top = max(2.0 * of.memory_gb, float(whole.min()) * 1.2)
     for name, size in zip(of.names, whole, strict=True):
         if size > top:  # the bar ends at the edge of the chart
-            drawing.note(f"{size:,.0f} GB", x=name, y=top, yanchor="bottom")
+            drawing.note(f"{size:,.0f}", x=name, y=top, yanchor="bottom")
     drawing.y = {"title": "memory of a device (GB)", "range": [0, top]}
     drawing.level(of.memory_gb, f"{of.memory_gb:,.0f} GB")
     drawing.layout = {"barmode": "stack"}

@@ -409,7 +409,7 @@ class Drawing:
 
         Plotly's check of every part is run by the tests, not by pages.
         """
-        entries = [entry.trace(self.theme) for entry in self._legend.values()]
+        entries = [e.trace(self.theme) for e in sorted(self._legend.values(), key=_place)]
         traces = [{"showlegend": False} | trace for trace in self._traces] + entries
         shown = any(trace["showlegend"] for trace in traces)
         axis = {"gridcolor": self.theme.grid, "linecolor": self.theme.grid, "zeroline": False,
@@ -486,6 +486,11 @@ class Drawing:
             highest = placed[place] - gap
         shifts: Floats = placed - pixels
         return shifts
+
+
+def _place(entry: LegendEntry) -> int:
+    """Return the place of an entry in a legend: markers are first, shades last."""
+    return 0 if entry.symbol else 2 if entry.shade else 1
 
 
 def _wrapped_legend(entries: int) -> int:

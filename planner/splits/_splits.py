@@ -33,7 +33,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from planner.catalog import Accelerator
-from planner.core import Refusal, Text, paragraph, percent, plain
+from planner.core import GIGA, LEAST_DIGITS, Refusal, Text, paragraph, percent, plain
 from planner.job import (
     PER_NODE,
     TIGHT,
@@ -264,6 +264,11 @@ def advice(options: Sequence[Split]) -> Split | None:
     return next((s for s in options if s.fits), None)
 
 
+def _about(size: float) -> str:
+    """Return an estimated size [bytes] in the digits of a value without an interval."""
+    return Text("{size} GB", size=plain(size / GIGA, LEAST_DIGITS))
+
+
 def split_sentences(
     job: Job, accelerator: Accelerator, count: int, options: Sequence[Split]
 ) -> list[str]:
@@ -279,7 +284,7 @@ def split_sentences(
                 Text(
                     "The leanest cut, {words}, needs {need_bytes} on each of {have_bytes}.",
                     words=least.cut.words,
-                    need_bytes=gigabytes(least.need_bytes),
+                    need_bytes=_about(least.need_bytes),
                     have_bytes=gigabytes(least.have_bytes),
                 )
             )
@@ -299,8 +304,8 @@ def split_sentences(
         Text(
             "A device holds {state_bytes} of state and {activation_bytes} of "
             "activations, of {have_bytes}.",
-            state_bytes=gigabytes(chosen.state_bytes),
-            activation_bytes=gigabytes(chosen.activation_bytes),
+            state_bytes=_about(chosen.state_bytes),
+            activation_bytes=_about(chosen.activation_bytes),
             have_bytes=gigabytes(chosen.have_bytes),
         ),
     ]
@@ -327,12 +332,12 @@ def split_sentences(
         texts.append(
             Text(
                 "Tensor communication is {tensor_share} of a step.",
-                tensor_share=percent(chosen.tensor_share, 1),
+                tensor_share=f"{plain(100.0 * chosen.tensor_share, LEAST_DIGITS)} %",
             )
         )
     fastest = max((s for s in options if s.fits), key=lambda s: s.samples_per_s)
     if fastest.samples_per_s > 1.02 * chosen.samples_per_s:
-        gain = plain(fastest.samples_per_s / chosen.samples_per_s, 3)
+        gain = plain(fastest.samples_per_s / chosen.samples_per_s, LEAST_DIGITS)
         texts.append(
             Text(
                 "The fastest cut by this model is {words}, {gain} times as fast.",

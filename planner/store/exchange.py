@@ -3,6 +3,7 @@
 import io
 import json
 import math
+import re
 import zipfile
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -15,7 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from planner.core import csv_text
-from planner.core.slugs import BADGE, slug
+from planner.core.slugs import BADGE, folder_slug, slug
 from planner.runs import ARROW_SCHEMA, NESTED, Row, as_current
 from planner.store import sql
 from planner.store.reader import Store
@@ -26,6 +27,8 @@ from planner.store.sealed.seal import blank_seal, seal_bytes
 
 NOT_STATED: Final = "not stated"
 """Organisation of a run that names none; the rules refuse an empty text."""
+_PLAIN: Final = re.compile(r"\w(?:[\w .~-]*[\w~-])?")
+"""Folders whose names every system takes as they are."""
 _DAY: Final = (1980, 1, 1, 0, 0, 0)
 """Date of every member, so that equal sets make equal files."""
 _SYSTEM: Final = (
@@ -68,11 +71,12 @@ def set_zip(store: Store, of: ResultSet) -> bytes:
     filled = [n for n in flat.column_names if flat[n].null_count < rows]
     ids = table["run_id"].to_pylist()
     name = f"{ids[0]}.parquet" if rows == 1 else compact_name(ids)
+    place = of.slug if _PLAIN.fullmatch(of.slug) else folder_slug(of.slug)
     return _zipped(
         {
-            f"{of.slug}/{name}": seal_bytes(parquet.getvalue()),
-            f"{of.slug}/{NAME}": set_text(texts).encode(),
-            f"{of.slug}/runs.csv": csv_text(flat.select(filled).to_pylist()).encode(),
+            f"{place}/{name}": seal_bytes(parquet.getvalue()),
+            f"{place}/{NAME}": set_text(texts).encode(),
+            f"{place}/runs.csv": csv_text(flat.select(filled).to_pylist()).encode(),
         }
     )
 
@@ -88,13 +92,18 @@ def mllog_zip(store: Store, of: ResultSet) -> bytes:
     counts: Counter[str] = Counter()
     for row in table_of(store, of).to_pylist():
         system = {name: row[name] for name in _SYSTEM if row.get(name) is not None}
-        at = slug(" ".join(str(v) for v in system.values()))[:80]
+        at = _member(" ".join(str(v) for v in system.values()))
         system |= {"standing": of.standing} if of.standing else {}
-        place = f"results/{at}/{slug(row['model'])[:80]}"
+        place = f"results/{at}/{_member(row['model'])}"
         files[f"systems/{at}.json"] = json.dumps(system, indent=2, ensure_ascii=False).encode()
         files[f"{place}/result_{counts[place]}.txt"] = _log(row, of).encode()
         counts[place] += 1
     return _zipped(files)
+
+
+def _member(name: str) -> str:
+    """Return a name as a part of a path in a zip: neither a step up nor a hidden file."""
+    return slug(name)[:80].strip(".-") or "none"
 
 
 def _zipped(files: Mapping[str, bytes]) -> bytes:

@@ -33,6 +33,7 @@ SLUG: Final = re.compile(r"[a-z0-9][a-z0-9-]{0,79}")
 _KEYS: Final = {"set", "runs"}
 _MOST_LISTED: Final = 50
 _SHOWN: Final = 80
+_MOST_DIGITS: Final = 40
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,7 +81,9 @@ def read_body(data: bytes) -> PushRequest:
         PushError: it is not of this form; all problems are listed.
     """
     try:
-        body = json.loads(data, parse_constant=_no_number, object_pairs_hook=_without_twins)
+        body = json.loads(
+            data, parse_constant=_no_number, parse_int=_whole, object_pairs_hook=_without_twins
+        )
     except (ValueError, RecursionError) as error:
         reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
         raise PushError(
@@ -244,6 +247,12 @@ def _written(value: Any) -> Any:  # noqa: ANN401 - any cell
 
 def _no_number(name: str) -> NoReturn:
     raise ValueError(Text("{name} is not a number of JSON", name=name))
+
+
+def _whole(digits: str) -> int:
+    if len(digits) > _MOST_DIGITS:
+        raise ValueError(Text("a number has {count:,} digits", count=len(digits)))
+    return int(digits)
 
 
 def _without_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -228,6 +228,33 @@ def test_a_token_that_is_revoked_while_the_body_arrives_writes_nothing(inbox: In
     assert not inbox.results.exists()
 
 
+def test_a_client_that_goes_in_the_middle_is_no_error_of_the_server(
+    inbox: Inbox, caplog: pytest.LogCaptureFixture
+) -> None:
+    sent: list[dict[str, Any]] = [
+        {"type": "http.request", "body": b"{", "more_body": True},
+        {"type": "http.disconnect"},
+    ]
+
+    async def receive() -> dict[str, Any]:
+        return sent.pop(0)
+
+    headers = [(name.lower().encode(), text.encode()) for name, text in bearer(inbox).items()]
+    scope = {"type": "http", "method": "POST", "path": PATH, "headers": headers, "client": None}
+    push = Push(inbox)
+    with ThreadPoolExecutor(1) as alone:
+        reply = alone.submit(asyncio.run, push(Request(scope, receive))).result()
+    assert (reply.status_code, sent, caplog.records) == (400, [], [])
+    assert not inbox.results.exists()
+
+
+def test_a_number_of_thousands_of_digits_is_not_sent_back(client: Client, inbox: Inbox) -> None:
+    body = body_of("mine", {}, runs(train_samples=10**39)).replace(b"0" * 39, b"0" * 4_000)
+    reply = client.post(body, bearer(inbox))
+    assert (reply.status, len(reply.body) < 400) == (400, True)
+    assert "a number has 4,001 digits" in reply.json["detail"]
+
+
 def test_a_token_is_stored_as_a_hash_for_its_owner_only(inbox: Inbox) -> None:
     token = TOKENS.create(inbox.tokens, name="a machine", sets=["mine"])
     [path] = inbox.tokens.glob("*.json")
@@ -362,7 +389,8 @@ def test_a_time_without_a_zone_or_beyond_the_calendar_is_refused_for_good(
      b'{"set": {"slug": "m"}, "runs": [{"params": 1' + b"0" * 9_000 + b"}]}",
      b'{"set": {"slug": "m"}, "runs": [{"model": "a\\u0000b"}]}',
      b'{"set": {"slug": "m"}, "runs": [{"model": "a", "model": "b"}]}',
-     body_of("mine", {}, [row(model="\x1b[2J")]),
+     body_of("mine", {}, [row(model="\x1b[2J")]), body_of("mine", {}, [row(model="A\u202egpj")]),
+     body_of("mine", {}, [row(model="ResNet\u200b-50")]),
      json.dumps({"set": {"slug": "m"}, "runs": [{}] * (MOST_RUNS + 1)}).encode()],
     ids=lambda body: body[:20].decode("latin-1"),
 )  # fmt: skip

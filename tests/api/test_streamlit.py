@@ -170,3 +170,9 @@ def test_a_session_that_has_sent_too_much_sends_no_more(monkeypatch: pytest.Monk
     for n, accepted in ((1, True), (2, True), (3, False)):
         assert accepts_files("me") is accepted
         files.add_file("me", UploadedFileRec(file_id=str(n), name="a", type="", data=b"12345"))
+    monkeypatch.setitem(sending._OPEN, "other", None)
+    assert accepts_files("other")
+    monkeypatch.setattr(sending, "MOST_HELD_BYTES", 15)
+    assert not accepts_files("other")  # what all sessions hold is as much as the server keeps
+    files.remove_session_files("me")
+    assert accepts_files("other")

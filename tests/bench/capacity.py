@@ -5,7 +5,9 @@ Targets of the design (two cores): 1,000 months 2 s, a fleet within two seconds 
 
 from __future__ import annotations
 
+import statistics
 import time
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -16,6 +18,7 @@ from planner.answers._capacity import case_of
 from planner.answers.capacity_jobs import presets
 from planner.capacity import PlanProgress, Simulation, Stock
 from planner.capacity._months import simulate
+from planner.capacity._records import CapacityTile
 from planner.catalog import Catalog
 from planner.store import Store, folders_from_environment
 from planner.store.catalog import read_catalog
@@ -23,6 +26,13 @@ from planner.store.disk.folders import OWN
 from tests.bench.figures import figure, heading
 
 ROOT: Final = Path(__file__).parent.parent.parent
+
+
+CHANGED: Final[tuple[Mapping[str, Sequence[str]], ...]] = (
+    {}, {"probability": ["99"]}, {"months": ["12"]}, {"rent_most": ["0"]},
+    {"owned": ["1 x h100-sxm|8"]}, {"variation": ["20"]},
+)  # fmt: skip
+"""What the questions change of each preset whose first estimates are compared."""
 
 
 def store_and_catalog(box: str) -> tuple[Store, Catalog]:
@@ -70,6 +80,27 @@ def main() -> None:
             for part, part_s in after_s.items():
                 figure(f"{name}: {part}, processor", part_s, "s")
             figure(f"{name}: fleet and answer, processor", took_s, "s")
+        off = [abs(_first_error(store, catalog, {"preset": [name], **changed}))
+               for name in presets() for changed in CHANGED]  # fmt: skip
+        figure("first estimate: error of its cost, median", 100.0 * statistics.median(off), "%")
+        figure("first estimate: error of its cost, largest", 100.0 * max(off), "%")
+        figure("first estimate: questions", len(off), "questions")
+
+
+def _first_error(store: Store, catalog: Catalog, question: Mapping[str, Sequence[str]]) -> float:
+    """Relative error of the cost that is shown at first, against the answer's."""
+    costs: list[float] = []
+
+    def tell(of: PlanProgress) -> None:
+        if of.first is not None:
+            costs.append(_cost(of.first.tiles))
+
+    answer = capacity_answered(store, catalog, question, datetime.now(UTC).date(), tell)
+    return costs[0] / _cost(answer.tiles) - 1.0
+
+
+def _cost(of: Sequence[CapacityTile]) -> float:
+    return next(t.value for t in of if t.title == "Cost a month" and t.value is not None)
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ from planner.core import slug as slug_of
 from planner.explore import PRESETS
 from planner.store import Store, queries
 from tests.each import each
-from tests.pages.conftest import figure, on_tab, show, sound, texts, unfold
+from tests.pages.conftest import figure, legend, on_tab, show, sound, texts, unfold
 from tests.pages.scaling_out.test_own_runs import run
 from tests.store.build import EPOCHS, a_set, row
 
@@ -89,6 +89,16 @@ def test_marked_runs_of_several_workloads_say_which_one_a_page_opens_with() -> N
     one = texts(show("explore", **asked, workload="wideresnet-103m-cifar-100-adam-float32"))
     assert "Pages about one workload" not in one
     assert "Results opens with" not in one
+
+
+def test_the_open_markers_of_suspect_runs_are_in_the_legend() -> None:
+    assert "suspect run" in legend(show("explore", x="global_batch_size", y="later_epoch_mean_s"))
+
+
+def test_without_a_suspect_run_the_legend_names_none(alone: Path) -> None:
+    a_set(alone, [run(1, b) for b in (64, 256, 1024)])
+    shown = show("explore", x="global_batch_size", y="samples_per_s", colour="accelerator")
+    assert "suspect run" not in legend(shown)
 
 
 def test_runs_with_a_speed_alone_open_on_how_long_too(alone: Path) -> None:

@@ -101,7 +101,7 @@ def test_a_bar_beyond_the_chart_says_how_long_it_is() -> None:
     state, activations = (bar["y"] for bar in shown["data"])
     whole = [a + b for a, b in zip(state, activations, strict=True)]
     top = shown["layout"]["yaxis"]["range"][1]
-    beyond = {f"{gb:,.0f} GB" for gb in whole if gb > top}
+    beyond = {f"{gb:,.0f}" for gb in whole if gb > top}
     assert beyond <= {note["text"] for note in shown["layout"]["annotations"]}
     assert len(beyond) > 0
 

@@ -12,12 +12,15 @@ import plotly.graph_objects as go
 from planner import figures
 from planner.core import Floats
 from planner.figures.frame import (
+    BAND,
+    BEYOND,
     DARK_THEME,
     HEIGHT,
     LABEL_GAP,
     LEAST_HEIGHT,
     LEGEND,
     LIGHT_THEME,
+    MEASURED,
     TOOLS,
     Drawing,
     LegendEntry,
@@ -201,6 +204,13 @@ def test_a_legend_in_one_column_begins_below_the_title_of_the_axis(
 @each("height", [100, LEAST_HEIGHT, 900])
 def test_no_chart_is_lower_than_420_pixels(height: int) -> None:
     assert Drawing(LIGHT_THEME, height=height).figure()["layout"]["height"] == max(height, 420)
+
+
+def test_a_legend_begins_with_markers_and_ends_with_shades() -> None:
+    drawing = Drawing(LIGHT_THEME)
+    drawing.legend(BAND, BEYOND, MEASURED)
+    names = [t["name"] for t in drawing.figure()["data"]]
+    assert names == [MEASURED.words, BEYOND.words, BAND.words]
 
 
 def test_the_question_is_marked_with_its_number() -> None:

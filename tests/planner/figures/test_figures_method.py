@@ -128,7 +128,7 @@ def test_beyond_the_measured_devices_the_line_is_grey_and_dashed_and_bands_are_i
 def test_the_legend_names_the_marks_that_are_drawn() -> None:
     scale = replace(SCALE, marker="median", whisker="to the worst", faint="refused")
     assert list(charts.dots([OURS], scale, LIGHT_THEME).layout.meta) == [
-        "median", "to the worst", "refused",
+        "median", "refused", "to the worst",
     ]  # fmt: skip
     assert not charts.dots([OURS], SCALE, LIGHT_THEME).layout.meta
     epochs = charts.interval_of_epochs([SHARE], 4, LIGHT_THEME)

@@ -156,7 +156,7 @@ def test_columns_of_lists_and_bytes_are_refused_until_they_are_left_out() -> Non
     assert read_one(data, "a.parquet", columns="epochs:,note:,step_s:")["model"] == "B"
 
 
-@pytest.mark.parametrize("character", ["\0", "\x1b", "\x7f", "\x9b"])
+@pytest.mark.parametrize("character", ["\0", "\x1b", "\x7f", "\x9b", "\u202e", "\u200b"])
 def test_control_characters_are_refused(character: str) -> None:
     text = why(f"model,system_name\nB{character}[31m,C\n".encode())
     code = f"U+{ord(character):04X}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -182,6 +183,12 @@ def test_one_stage_says_that_it_has_no_bubble_and_several_how_large_it_is() -> N
     several = split_sentences(JOB, card(), 64, [split(8, 2, 4)])
     assert "One stage: no bubble." not in several
     assert any(t.startswith("The bubble of 2 stages and 256 micro-batches is ") for t in several)
+
+
+def test_memory_of_a_model_is_said_in_two_digits() -> None:
+    said = " ".join(split_sentences(JOB, card(), 64, [split(8, 1, 8)]))
+    [state, activations] = re.findall(r"([\d.,]+) GB of", said)
+    assert max(len(re.sub(r"\D", "", n).lstrip("0")) for n in (state, activations)) <= 2
 
 
 def test_a_cut_that_nearly_fills_the_memory_says_that_it_is_an_estimate() -> None:

@@ -13,8 +13,9 @@ import pytest
 
 from planner.__main__ import main
 from planner.importers import SourceFiles, Stated, read
+from planner.store import commit_runs
 from planner.store.exchange import mllog_zip, set_zip, table_of
-from planner.store.sealed.result_set import WITHDRAWN, restore, withdraw
+from planner.store.sealed.result_set import NAME, WITHDRAWN, restore, withdraw
 from tests.store.build import EVALUATIONS, a_set, full_row, ids, opened, row, rows, together
 
 TIMES = {"epochs_measured": 3, "first_epoch_s": 30.0, "later_epoch_mean_s": 11.173,
@@ -175,3 +176,29 @@ def test_a_damaged_record_of_a_withdrawal_still_hides_the_set(
     store = opened(tmp_path)
     assert ids(store) == []
     assert store.sets[0].withdrawn == "withdrawn"
+
+
+@pytest.mark.parametrize("name", ["..", ".", "../..", "..\\..", "/", ".hidden", "C:", "日本"])
+def test_no_file_of_a_zip_leaves_its_folder(tmp_path: Path, name: str) -> None:
+    a_set(tmp_path / "here", [row(model=name, system_name=name)])
+    store = opened(tmp_path / "here")
+    for make in (set_zip, mllog_zip):
+        with zipfile.ZipFile(io.BytesIO(make(store, store.sets[0]))) as archive:
+            parts = [part for each in archive.namelist() for part in each.split("/")]
+        assert not any(part.startswith(".") or part in {"", "C:"} for part in parts), parts
+
+
+@pytest.mark.parametrize(
+    ("folder", "inside"),
+    [("mine-2", "mine-2"), ("日本 2026", "日本 2026"), ("C:evil", "c-evil~"), ("a\nb", "a-b~"),
+     ("\u202egpj", "gpj~"), ("-rf", "rf~"), ("trail ", "trail")],
+)  # fmt: skip
+def test_the_folder_in_a_zip_has_a_name_for_every_system(
+    tmp_path: Path, folder: str, inside: str
+) -> None:
+    commit_runs(tmp_path / folder, [row()])
+    (tmp_path / folder / NAME).write_text('title = "T"\nlicence = "MIT"\nsource = "S"\n')
+    store = opened(tmp_path)
+    with zipfile.ZipFile(io.BytesIO(set_zip(store, store.sets[0]))) as archive:
+        [name] = {each.partition("/")[0] for each in archive.namelist()}
+    assert name == inside or (inside.endswith("~") and name.startswith(inside))
