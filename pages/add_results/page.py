@@ -1,6 +1,8 @@
 """Add results: files of other programs, all problems at once, a preview, and the set they go to."""
 
 import os
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -13,6 +15,7 @@ from pages.common.kept import store
 from pages.common.link import Link, as_text
 from pages.visitor.permission import Action, Permission, permission
 from planner.core import Text, plural
+from planner.figures import Card
 from planner.importers import Preview
 
 MOST_ROWS: Final = 50
@@ -126,13 +129,13 @@ def _preview(preview: Preview) -> None:
                 suspect=suspect,
             )
         )
-        rows = []
+        rows: list[dict[str, object]] = []
         shown = [n for n in _COLUMNS if any(r.get(n) is not None for r in preview.rows)]
         for at, run in enumerate(preview.rows[:MOST_ROWS]):
             state = "duplicate" if at in preview.duplicates else "new"
-            row = {"State": f"{state}, suspect" if at in flags else state}
+            row = {"Run": at + 1, "State": f"{state}, suspect" if at in flags else state}
             rows.append(row | {_COLUMNS[name]: run.get(name) for name in shown})
-        narrow.table(rows, key="add_results.preview", alt="Runs of the file")
+        narrow.table(rows, "add_results.preview", "Runs of the file", _cards(rows))
         if len(preview.rows) > MOST_ROWS:
             st.caption(
                 Text(
@@ -145,6 +148,15 @@ def _preview(preview: Preview) -> None:
             st.markdown(
                 Text(":material/flag: Run {at}: {evidence}", at=at + 1, evidence=as_text(evidence))
             )
+
+
+def _cards(rows: Sequence[Mapping[str, object]]) -> list[Card]:
+    """Return the runs of a preview as cards: number and state above their values."""
+    without = [{n: v for n, v in row.items() if n != "State"} for row in rows]
+    return [
+        replace(card, title=Text("Run {number}", number=card.title), end=str(row["State"]))
+        for row, card in zip(rows, narrow.cards_of(without), strict=True)
+    ]
 
 
 if __name__ == "__main__":

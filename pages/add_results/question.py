@@ -10,7 +10,7 @@ from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from pages.common.link import as_text
 from pages.visitor.sending import accept_files
-from planner.core import Text
+from planner.core import Text, sentence_case
 from planner.importers import (
     MOST_BYTES,
     SOURCES,
@@ -181,7 +181,7 @@ def _formats() -> None:
 def _stated(source: Source) -> tuple[Stated, tuple[str, ...]]:
     facts: dict[str, Any] = {}
     problems: list[str] = []
-    st.caption("What the files do not say; leave the rest empty.")
+    st.caption("Facts that the files lack. Leave the others empty.")
     with st.grid(4, min_column_width=_WIDTH):
         for name in source.needs:
             text = _field(name)
@@ -218,8 +218,9 @@ def _options(source: Source) -> dict[str, str]:
             options[name] = _mapped()
             continue
         options[name] = st.text_input(
-            f"{name.replace('_', ' ').capitalize()}: {meaning}", key=key(f"{source.name}.{name}")
-        ).strip()
+            sentence_case(name.replace("_", " ")), key=key(f"{source.name}.{name}"),
+            help=sentence_case(meaning),
+        ).strip()  # fmt: skip
     return {name: text for name, text in options.items() if text}
 
 

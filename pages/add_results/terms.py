@@ -14,7 +14,7 @@ from pages.common.link import as_text, plain
 from pages.visitor import identity
 from pages.visitor.permission import Action, allow, refused
 from planner.answers.parameters import ADD_RESULTS
-from planner.core import Text, message_of, paragraph, plural
+from planner.core import Text, listed_words, message_of, paragraph, plural
 from planner.core.slugs import folder_slug
 from planner.importers import Preview, SourceError, commit
 from planner.runs import RecordError
@@ -76,7 +76,7 @@ def add(own: Path, added: AddedFiles, target: TargetSet, preview: Preview) -> No
         st.warning(as_text(_taken(target)))
         return
     if missing:
-        st.caption(Text("To add the runs, give {missing}.", missing=", ".join(missing)))
+        st.caption(Text("To add the runs, give {missing}.", missing=listed_words(missing)))
     if not preview.new:
         st.caption("The set already has every run of the file.")
     st.button(

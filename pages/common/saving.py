@@ -111,8 +111,11 @@ def is_comparison(view: View) -> bool:
     return view.file.startswith(_COMPARISON)
 
 
-def open_link(page: str, view: View) -> None:
-    """Draw a link from `page` to a view; only text where this version has no such page."""
+def open_link(page: str, view: View, label: str = "") -> None:
+    """Draw a link from `page` to a view; only text where this version has no such page.
+
+    Without a label it has the name of the view.
+    """
     address = ADDRESSES.get(view.page)
     if address is None:
         st.caption(
@@ -124,7 +127,7 @@ def open_link(page: str, view: View) -> None:
         )
         return
     parameters = {name: list(values) for name, values in view.parameters.items()}
-    page_link(page, address.script, as_text(view.name), address.symbol, parameters)
+    page_link(page, address.script, label or as_text(view.name), address.symbol, parameters)
 
 
 def offer(link: Link) -> None:

@@ -115,7 +115,7 @@ def _table(link: Link, every: tuple[View, ...]) -> None:
 def _card(link: Link, view: View) -> None:
     """Draw one view: its link, and what can be done with it."""
     with st.container(border=True):
-        saving.open_link(link.page, view)
+        saving.open_link(link.page, view, Text("**Open {name}**", name=as_text(view.name)))
         st.caption(as_text(" · ".join(filter(None, (view.saved_at[:10], view.note)))))
         if saving.is_comparison(view):
             st.caption("Compare hardware renames and removes it.")

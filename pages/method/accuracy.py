@@ -37,7 +37,7 @@ from pages.common.kept import ROOT
 from pages.common.link import Link
 from pages.common.widgets import File
 from planner import figures
-from planner.core import Text, cell, csv_text, message_of, rounded_ends, sentence_case
+from planner.core import Record, Text, cell, csv_text, message_of, rounded_ends, sentence_case
 from planner.core.slugs import slugs
 from planner.figures.frame import Theme, slots
 
@@ -258,9 +258,8 @@ def _unanswered(chosen: ChosenRows) -> list[str]:
 
 
 def _table(accuracy: Accuracy, chosen: ChosenRows) -> None:
-    several = len({r.data_set for r in chosen.rows}) > 1
     narrow.table(
-        [_cells(row, accuracy, several=several) for row in chosen.rows],
+        cells_of(accuracy, chosen),
         "method.table",
         "Errors, intervals and sizes of every method and data set shown",
     )
@@ -289,9 +288,13 @@ def _table(accuracy: Accuracy, chosen: ChosenRows) -> None:
     ])  # fmt: skip
 
 
-def _cells(
-    row: FigureRow, accuracy: Accuracy, *, several: bool
-) -> dict[str, str | float | int | None]:
+def cells_of(accuracy: Accuracy, chosen: ChosenRows) -> list[Record]:
+    """Return the errors of the chosen rows in per cent, with heads to read."""
+    several = len({r.data_set for r in chosen.rows}) > 1
+    return [_cells(row, accuracy, several=several) for row in chosen.rows]
+
+
+def _cells(row: FigureRow, accuracy: Accuracy, *, several: bool) -> Record:
     """Return the cells of a row; numbers stay numbers, so that columns can be sorted."""
     regret, data_set = figures_of.is_regret(row), {"Data set": row.data_set}
     return {

@@ -17,6 +17,7 @@ from pages.method.machines import CROSSOVER, DEVICES, MONEY, SEVERAL, TRANSFER, 
 from pages.method.training import BEST, EFFECTS, EPOCHS, STEPS, SUSPECTS, THROUGHPUT
 from planner.answers import RULES_BY_SUBJECT
 from planner.core import Parameter, Record, Text, sentence_case
+from planner.figures import Card
 from planner.report import CREDITS
 from planner.store import Store
 from planner.time_to_target import PACKAGE, ReferencePoints, read_points
@@ -159,20 +160,19 @@ def _searched(link: Link, rows: Sequence[Record], hint: str) -> list[Record]:
 
 def refusals(link: Link) -> None:
     """Draw what is refused or answered with a warning, and what to do."""
-    with st.container(border=True):
-        widgets.heading("What we refuse and why")
-        rows: list[Record] = [
-            {"About": subject, "When": r.when, "Then": r.then, "Why": r.why,
-             "Measure next": r.measure_next}
-            for subject, rules in RULES_BY_SUBJECT.items()
-            for r in rules
-        ]  # fmt: skip
-        shown = _searched(link, rows, "batch, epoch, price ...")
-        for place, subject in enumerate(dict.fromkeys(r["About"] for r in shown)):
-            about = [{k: v for k, v in r.items() if k != "About"} for r in shown
-                     if r["About"] == subject]  # fmt: skip
-            st.subheader(str(subject), anchor=False)
-            made = narrow.cards_of(about)
+    rows: list[Record] = [
+        {"About": subject, "When": r.when, "Then": r.then, "Why": r.why,
+         "Measure next": r.measure_next}
+        for subject, rules in RULES_BY_SUBJECT.items()
+        for r in rules
+    ]  # fmt: skip
+    shown = _searched(link, rows, "batch, epoch, price ...")
+    for place, subject in enumerate(dict.fromkeys(str(r["About"]) for r in shown)):
+        about = [{k: str(v) for k, v in r.items() if k != "About"} for r in shown
+                 if r["About"] == subject]  # fmt: skip
+        with st.container(border=True):
+            widgets.heading(subject)
+            made = [Card(title=r["When"], values=(), facts=[*r.items()][1:]) for r in about]
             with narrow.beside_cards(f"method.refusals{place}", made, len(about)):
                 st.table(about, hide_index=True)
 
@@ -202,8 +202,16 @@ def constants(link: Link) -> None:
                 shown,
                 "method.constants",
                 "Every chosen constant with value, unit, meaning and what chose it",
+                [_constant(row) for row in shown],
                 height="content",
             )
+
+
+def _constant(row: Record) -> Card:
+    """Return a constant as a card: its value with the unit, then what it means."""
+    name, value, unit, *_ = map(str, row.values())
+    return Card(title=name, values=((value, unit),),
+                facts=[(n, str(text)) for n, text in [*row.items()][3:]])  # fmt: skip
 
 
 def sources(shared: Store) -> None:

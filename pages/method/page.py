@@ -5,7 +5,6 @@ from typing import Final
 
 import streamlit as st
 
-from backtest.accuracy import verdicts as figures_of
 from backtest.accuracy.verdicts import Accuracy
 from backtest.questions.source_table import PUBLIC_DATA
 from pages.common import fields, handout, tiles, widgets
@@ -16,7 +15,7 @@ from pages.method import accuracy as published
 from pages.method.accuracy import ChosenRows
 from planner.core import Text
 from planner.figures.frame import LIGHT_THEME
-from planner.report import AnswerReport, Chart, Table, headed
+from planner.report import AnswerReport, Chart, Table
 
 SECTIONS: Final = {
     "accuracy": "Accuracy",
@@ -119,7 +118,7 @@ def _report(back_test: Accuracy, chosen: ChosenRows) -> AnswerReport:
     if chosen.answered:
         spec, alt = accuracy.chart(chosen, LIGHT_THEME), accuracy.alt_text(chosen)
         charts.append(Chart(title=f"{chosen.question}: {chosen.task}", spec=spec, alt=alt))
-    rows = headed(figures_of.records(chosen.rows))
+    rows = accuracy.cells_of(back_test, chosen)
     return AnswerReport(
         title="How wrong were we?",
         sentence=back_test.sentences[0],

@@ -618,8 +618,12 @@ def _label(case: Simulation, name: str) -> str:
 
 def _stocks(result: _Result) -> tuple[StockRow, ...]:
     rows = []
-    for n, stock in enumerate(result.simulated.stocks):
-        machine = result.simulated.machine(stock)
+    of = result.simulated
+    for n, stock in sorted(
+        enumerate(of.stocks),
+        key=lambda s: (_ACTS.index(_ACT_OF[of.machine(s[1]).term]), s[1].machine, s[1].from_month),
+    ):
+        machine = of.machine(stock)
         standing = machine.term in STANDING
         if not standing and not result.used[n]:
             continue

@@ -6,7 +6,7 @@
 
 from planner.report import _capacity as capacity
 from planner.report import _charts as comparison_charts
-from planner.report._answer import AnswerReport, Chart, Table, answer_page, headed
+from planner.report._answer import AnswerReport, Chart, Table, answer_page
 from planner.report._capacity import capacity_page
 from planner.report._comparison import CREDITS, answers, compare_page
 from planner.report._logo import MOST_BYTES as MOST_LOGO_BYTES

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from planner.core import Record, cell_text, sentence_case
+from planner.core import Record, Text, cell_text, joined, paragraph
 from planner.figures import ChartSpec, Tile, card, svg
 from planner.figures.frame import LIGHT_THEME
 from planner.report._page import (
@@ -22,6 +22,7 @@ from planner.report._page import (
     escaped,
     free_text,
     head,
+    items,
     linked,
     paragraphs,
     section,
@@ -57,7 +58,11 @@ _NOTE: Final = _Font(96, 4.8, 3.5)
 _OWN: Final = _Font(88, 4.8, 2.6)
 _CAPTION: Final = _Font(108, 4.1, 2.0)
 _TILES_MM: Final = 50.0
-_CHART_MM: Final = 66.0
+_LEAST_CHART_MM: Final = 50.0
+_MOST_CHART_MM: Final = 85.0
+"""Height of a chart as wide as the page."""
+_CHART_MM: Final = _LEAST_CHART_MM + 16.0
+"""A chart with its title and margins."""
 _BOX_MM: Final = 8.0
 """Border and margins of the box with the free text."""
 
@@ -66,14 +71,14 @@ _BOX_MM: Final = 8.0
 class FirstPage:
     """What stands on the first page, and what is left for the appendix.
 
-    chart: whether the first chart fits.
+    chart_mm: height of the first chart; 0 where it does not fit [mm].
     """
 
     text: str
     later_text: str
     notes: tuple[str, ...]
     later_notes: tuple[str, ...]
-    chart: bool
+    chart_mm: float
 
 
 def first_page(
@@ -105,9 +110,10 @@ def first_page(
     chart = caption is not None and not more_text and needed <= left
     few, more_notes, left = _fitting([n for n in notes if n], _NOTE,
                                      left - (needed if chart else 0.0))  # fmt: skip
+    room = min(_LEAST_CHART_MM + max(left, 0.0), _MOST_CHART_MM)
     return FirstPage(
         text="\n\n".join(texts), later_text="\n\n".join(more_text),
-        notes=tuple(few), later_notes=tuple(more_notes), chart=chart,
+        notes=tuple(few), later_notes=tuple(more_notes), chart_mm=room if chart else 0.0,
     )  # fmt: skip
 
 
@@ -141,6 +147,13 @@ def _head_mm(of: Letterhead) -> float:
 
 OPEN: Final = "open it in Epochwise"
 _DIGITS: Final = 5
+_COLUMNS: Final = 8
+_LONG: Final = 80
+"""Of a table with more columns, one with a text longer than this is a list below the table."""
+_ROWS: Final = 4
+"""Of a table with so many rows, a column with equal cells is in its caption."""
+_ON_ONE_LINE: Final = 9
+"""Letters of a cell that is not broken, such as `1.7 %`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -201,14 +214,14 @@ def answer_page(report: AnswerReport) -> str:
         report.title, report.sentence, report.notes, report.letterhead,
         tiles=bool(report.tiles), caption=report.charts[0].caption if report.charts else None,
     )  # fmt: skip
-    first = int(fits.chart)
+    first = int(fits.chart_mm > 0.0)
     summary = [
         f"<h1>{escaped(report.title)}</h1>",
         f'<p class="answer">{escaped(report.sentence)}</p>',
         str(card("", report.tiles, LIGHT_THEME)) if report.tiles else "",
         free_text(fits.text),
         paragraphs(fits.notes),
-        *(figure(chart) for chart in report.charts[:first]),
+        *(figure(chart, fits.chart_mm) for chart in report.charts[:first]),
     ]
     appendix = [
         further(fits),
@@ -224,21 +237,6 @@ def answer_page(report: AnswerReport) -> str:
         foot(report.link, report.made),
         sources,
     )
-
-
-_UNITS: Final = (("_percent", " (%)"), ("_s", " (s)"))
-
-
-def headed(records: Sequence[Record]) -> list[Record]:
-    """Return records under heads to read: 'median_error_percent' becomes 'Median error (%)'."""
-    return [{_head(name): cell for name, cell in record.items()} for record in records]
-
-
-def _head(name: str) -> str:
-    for end, unit in _UNITS:
-        if name.endswith(end):
-            return f"{sentence_case(name.removesuffix(end).replace('_', ' '))}{unit}"
-    return sentence_case(name.replace("_", " "))
 
 
 def summarised(*parts: str) -> str:
@@ -263,10 +261,11 @@ def foot(link: str, made: str) -> str:
     return f"{view}<p>Made by Epochwise on {escaped(made)}.</p>"
 
 
-def figure(chart: Chart) -> str:
-    """Return the section of a chart."""
+def figure(chart: Chart, most_mm: float = 0.0) -> str:
+    """Return the section of a chart, in print at most so high if it is on the first page."""
     caption = f"<figcaption>{escaped(chart.caption)}</figcaption>" if chart.caption else ""
-    picture = f'<div class="chart">{svg(chart.spec, chart.alt)}</div>{caption}'
+    height = f' style="--most:{most_mm:.0f}mm"' if most_mm else ""
+    picture = f'<div class="chart"{height}>{svg(chart.spec, chart.alt)}</div>{caption}'
     return section(chart.title, f"<figure>{picture}</figure>")
 
 
@@ -280,7 +279,23 @@ def _rows(records: Sequence[Mapping[str, object]], caption: str) -> str:
     names = [n for n in names if any(r.get(n) not in (None, "") for r in records)]
     if not names:
         return '<p class="note">Nothing to list.</p>'
-    return table(names, [[_cell(r.get(n)) for n in names] for r in records], caption)
+    equal = [n for n in names[1:] if len(records) >= _ROWS
+             and len({cell_text(r.get(n)) for r in records}) == 1]  # fmt: skip
+    names = [n for n in names if n not in equal]
+    same = [Text("{name}: {text}", name=n, text=cell_text(records[0].get(n))) for n in equal]
+    caption = paragraph(caption, joined(" · ", same))
+    below = [n for n in names if len(names) > _COLUMNS
+             and any(len(cell_text(r.get(n))) > _LONG for r in records)]  # fmt: skip
+    beside = [n for n in names if n not in below]
+    notes = [
+        Text("{name}: {text}", name=cell_text(r.get(names[0])), text=cell_text(r.get(n)))
+        for r in records
+        for n in below
+        if r.get(n) not in (None, "")
+    ]
+    return table(beside, [[_cell(r.get(n)) for n in beside] for r in records], caption) + items(
+        notes
+    )
 
 
 def _together(sources: Sequence[Record]) -> list[Record]:
@@ -299,4 +314,6 @@ def _together(sources: Sequence[Record]) -> list[Record]:
 
 def _cell(cell: object) -> str:
     text = cell_text(None if cell == "" else cell, _DIGITS)
-    return linked(text) if text.startswith(("https://", "http://")) else escaped(text)
+    if text.startswith(("https://", "http://")):
+        return linked(text)
+    return escaped(text).replace(" ", "&nbsp;") if len(text) <= _ON_ONE_LINE else escaped(text)

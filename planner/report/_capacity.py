@@ -26,11 +26,12 @@ from planner.core import (
     Text,
     percent,
     plain,
+    sentence_case,
     with_range,
     written_ends,
 )
 from planner.core.slugs import UNOFFICIAL
-from planner.cost import Display, shown
+from planner.cost import Display, money_ends, shown
 from planner.figures import ChartSpec, Tile
 from planner.figures.frame import LIGHT_THEME, Theme
 from planner.report._answer import AnswerReport, Chart, Table, answer_page
@@ -229,8 +230,8 @@ def _money(usd: float, display: Display) -> str:
 
 
 def _ends(value: float, low: float, high: float, display: Display) -> str:
-    factor = shown(1.0, display)
-    return with_range(value * factor, low * factor, high * factor)
+    value_text, low_text, high_text = money_ends(Estimate(value=value, low=low, high=high), display)
+    return f"{value_text} ({low_text} – {high_text})"
 
 
 _SLOTS: Final = {"fleet": 0, "rent only": 1, "buy only": 2}
@@ -436,7 +437,7 @@ def capacity_page(
         chart: view of the cost on the page of summary, as in the link; others are in the appendix.
         letterhead: who hands it out, and to whom.
     """
-    notes = [*answer.chips]
+    notes = [sentence_case(chip) for chip in answer.chips]
     if answer.breaks is not None:
         notes.append(answer.breaks.words)
     if answer.measure_next is not None:

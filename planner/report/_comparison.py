@@ -179,7 +179,7 @@ def compare_page(
     fits = first_page(title, first, answered.problems, letterhead,
                       tiles=comparison.leader is not None, caption="",
                       other_mm=_BEST_MM)  # fmt: skip
-    chart = _time_and_cost(comparison, display)
+    chart = _time_and_cost(comparison, display, fits.chart_mm)
     summary = [
         f"<h1>{escaped(title)}</h1>",
         f'<p class="answer">{escaped(first)}</p>',
@@ -187,12 +187,12 @@ def compare_page(
         free_text(fits.text),
         _problems(fits.notes),
         best(comparison, display),
-        chart if fits.chart else "",
+        chart if fits.chart_mm else "",
     ]
     appendix = appended(
         free_text(fits.later_text),
         _problems(fits.later_notes),
-        "" if fits.chart else chart,
+        "" if fits.chart_mm else chart,
         section(
             "The answer in full",
             paragraphs(answers(comparison, display, begins, by)[1:]),
@@ -229,14 +229,15 @@ def _tiles(comparison: Comparison, display: Display) -> str:
     return str(card(best.candidate.label, tiles, LIGHT_THEME))
 
 
-def _time_and_cost(comparison: Comparison, display: Display) -> str:
+def _time_and_cost(comparison: Comparison, display: Display, most_mm: float) -> str:
     """Return cost against time, the options by their numbers in the table; "" without one."""
     names = {r.candidate.id: str(n) for n, r in enumerate(comparison.rows, 1)}
     spec = _charts.time_cost(comparison, display, LIGHT_THEME, names)
     if spec is None:
         return ""
     alt = "Cost against time of every option, with 90 % intervals"
-    return figure(Chart(title="Time and cost, with the numbers of the table", spec=spec, alt=alt))
+    chart = Chart(title="Time and cost, with the numbers of the table", spec=spec, alt=alt)
+    return figure(chart, most_mm)
 
 
 def _rent_or_buy(comparison: Comparison, display: Display, *, by_use: bool) -> str:

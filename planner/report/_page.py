@@ -64,9 +64,11 @@ def head(of: Letterhead, made: str) -> str:
 
 
 def free_text(text: str) -> str:
-    """Return the free text as paragraphs; "" without one."""
-    parts = paragraphs(text[:MOST_TEXT].replace("\r\n", "\n").split("\n\n"))
-    return f'<div class="text">{parts}</div>' if parts else ""
+    """Return the free text as paragraphs with their lines; "" without one."""
+    whole = text[:MOST_TEXT].replace("\r\n", "\n").split("\n\n")
+    parts = ["<br>".join(escaped(line) for line in p.strip().split("\n")) for p in whole]
+    shown = "".join(f"<p>{part}</p>" for part in parts if part)
+    return f'<div class="text">{shown}</div>' if shown else ""
 
 
 POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; form-action 'none'"

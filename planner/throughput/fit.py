@@ -80,8 +80,8 @@ def asymptotic_throughput(lines: Lines, level: float) -> Estimate:
     if 0.0 < reached < 0.9:
         reasons.append(
             Text(
-                "The largest measured batch ({largest:g}) reaches {reached:.0f} % of it.",
-                largest=largest,
+                "The largest measured batch ({largest}) reaches {reached:.0f} % of it.",
+                largest=plain(largest),
                 reached=100 * reached,
             )
         )

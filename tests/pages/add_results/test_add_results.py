@@ -187,6 +187,9 @@ def test_a_suspect_run_is_flagged_before_it_is_added(mine: Path) -> None:
     shown = dropped(head + "A,H100,gpu,64,61.372,52.4183,5,1,272045\n")
     assert "1 new run, 1 suspect" in texts(shown)
     assert shown.dataframe[0].value["State"].to_list() == ["new, suspect"]
+    cards = [html.proto.body for html in shown.get("html") if "listitem" in html.proto.body]
+    assert "Run 1" in cards[0]
+    assert "new, suspect" in cards[0]
 
 
 def test_a_set_is_withdrawn_and_restored_and_no_file_is_lost(mine: Path) -> None:

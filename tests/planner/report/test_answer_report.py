@@ -13,10 +13,11 @@ from planner.report import (
     Letterhead,
     Table,
     answer_page,
-    headed,
     public_url,
     with_base,
 )
+from planner.report._answer import first_page
+from planner.report._page import NO_LETTERHEAD
 from tests.each import each
 
 HOSTILE = "<img src=http://x onerror=alert(1)>"
@@ -58,7 +59,7 @@ def test_the_first_chart_is_in_the_summary_and_the_rest_in_the_appendix() -> Non
 
 def test_sources_that_are_the_same_stand_once_with_all_their_names() -> None:
     page = _page(sources=[{"Option": "A", "Source": "x"}, {"Option": "B", "Source": "x"}])
-    assert "A, B" in page
+    assert "A,&nbsp;B" in page
     assert page.count(">x</td>") == 1
 
 
@@ -68,12 +69,6 @@ def test_a_still_chart_has_the_lines_bands_and_markers_of_its_chart() -> None:
     assert page.count("<polygon") == 1 + 3
     assert 'aria-label="Speed against batch"' in page
     assert "nan" not in page.split("<main>")[1]
-
-
-def test_raw_names_of_columns_become_heads_to_read() -> None:
-    assert headed([{"median_error_percent": 1, "step_s": 2}]) == [
-        {"Median error (%)": 1, "Step (s)": 2}
-    ]
 
 
 @pytest.mark.parametrize(
@@ -96,3 +91,30 @@ def test_a_page_keeps_its_name_and_question_below_the_public_address() -> None:
     base = "https://plan.example/tools"
     assert with_base("http://127.0.0.1:8501/compare?a=1", base) == f"{base}/compare?a=1"
     assert with_base("http://127.0.0.1:8501/compare", "") == "http://127.0.0.1:8501/compare"
+
+
+def test_a_wide_table_has_its_long_texts_below() -> None:
+    row = {f"Column {n}": n for n in range(9)} | {"Notes": "word " * 30}
+    page = answer_page(
+        AnswerReport(title="T", sentence="S.", tables=[Table(title="A", rows=[row])])
+    )
+    assert "Notes</th>" not in page
+    assert f"<li>0: {('word ' * 30).strip()}</li>" in page
+    narrow = {"Column": 1, "Notes": "word " * 30}
+    assert "Notes</th>" in answer_page(
+        AnswerReport(title="T", sentence="S.", tables=[Table(title="A", rows=[narrow])])
+    )
+
+
+def test_lines_of_the_own_text_stay_lines() -> None:
+    of = Letterhead(text="Dear <b>\nBest regards\nA. Meier")
+    page = answer_page(AnswerReport(title="T", sentence="S.", letterhead=of))
+    assert "<p>Dear &lt;b&gt;<br>Best regards<br>A. Meier</p>" in page
+
+
+def test_the_first_chart_fills_the_first_page_as_far_as_it_has_room() -> None:
+    def room(notes: list[str]) -> float:
+        return first_page("T", "S.", notes, NO_LETTERHEAD, tiles=True, caption="C").chart_mm
+
+    assert room([]) == 85.0
+    assert 50.0 <= room(["word " * 80] * 4) < 85.0
