@@ -440,30 +440,41 @@ def _fixed(question: MfuQuestion) -> dict[str, float]:
 def _vision(question: MfuQuestion) -> dict[str, float]:
     """Return the terms of an image network; those of `OF_PARTS` have most of it in the offset."""
     inside, nodes = _counts(question)
-    card = question.accelerator
-    half = half_peak(card) or 1e12
-    own = own_peak(card, question.precision) or half
     families = ("vit", "detection", "segmentation", "diffusion")
-    short, unknown = _short(question, SHORT_STEP_S, own)
-    formats = _formats(question)
-    single = formats["fp32"] + formats["tf32"]
-    each = max((question.batch or math.inf) / question.devices, 1.0)
-    others = {
-        "tf32": formats["tf32"],
-        "fp32": formats["fp32"],
-        "own peak": single * math.log(8.0 * own / half),
-        "size of a sample": math.log(question.flops_per_sample / REFERENCE_OPERATIONS["vision"]),
-        "short step": short,
-        "few samples": min(math.log(each / ENOUGH_SAMPLES), 0.0),
-        "batch not stated": unknown,
-        "peak over bandwidth": _intensity(card),
-    }
-    counted = question.family not in OF_PARTS
+    of_parts = question.family in OF_PARTS
     return {
         "base": 1.0,
         **{name: float(question.family == name) for name in families},
         "benchmark": float(question.benchmark and benchmark_gain(question.family) > 0.0),
-        **{name: counted * term for name, term in others.items()},
+        **(dict.fromkeys(_OF_SAMPLES, 0.0) if of_parts else _of_samples(question)),
         "devices": inside,
         "nodes": nodes,
+    }
+
+
+_OF_SAMPLES: Final = (
+    "tf32", "fp32", "own peak", "size of a sample", "short step", "few samples",
+    "batch not stated", "peak over bandwidth",
+)  # fmt: skip
+
+
+def _of_samples(question: MfuQuestion) -> dict[str, float]:
+    """Return the terms of detection, segmentation and diffusion, as `_OF_SAMPLES` names them."""
+    card = question.accelerator
+    half = half_peak(card) or 1e12
+    own = own_peak(card, question.precision) or half
+    short, unknown = _short(question, SHORT_STEP_S, own)
+    formats = _formats(question)
+    single = formats["fp32"] + formats["tf32"]
+    size = question.flops_per_sample / REFERENCE_OPERATIONS["vision"]
+    each = max((question.batch or math.inf) / question.devices, 1.0)
+    return {
+        "tf32": formats["tf32"],
+        "fp32": formats["fp32"],
+        "own peak": single * math.log(8.0 * own / half),
+        "size of a sample": math.log(size),
+        "short step": short,
+        "few samples": min(math.log(each / ENOUGH_SAMPLES), 0.0),
+        "batch not stated": unknown,
+        "peak over bandwidth": _intensity(card),
     }
