@@ -44,6 +44,10 @@ WRONG_BURST: Final = 20.0
 """The same for requests of one address without a usable token."""
 RETRY_S: Final = 5
 """Wait before the next try, where the disk refuses [s]."""
+BODY_S: Final = 120.0
+"""Longest wait for a body [s]."""
+MOST_HELD_BYTES: Final = 200_000_000
+"""Of all bodies that arrive or wait for the disk."""
 _TOO_LARGE: Final = Text(
     "At most {most_bytes:,} bytes are taken at once. Send fewer runs.", most_bytes=MOST_BYTES
 )
@@ -96,6 +100,7 @@ class Push:
         self.now_s = now_s
         self._of_tokens = _Buckets(PER_SECOND, BURST)
         self._of_strangers = _Buckets(WRONG_PER_SECOND, WRONG_BURST)
+        self._held = 0
         self._work = ThreadPoolExecutor(1, thread_name_prefix="api-push")
 
     async def __call__(self, request: Request) -> Response:
@@ -104,12 +109,38 @@ class Push:
         secret = header[len(_SCHEME) :].strip() if header.lower().startswith(_SCHEME) else ""
         if refused := self._refused(request, secret):
             return refused
+        parts: list[bytes] = []
         try:
-            body = await _body(request)
+            if refused := await self._received(request, parts):
+                return refused
+            body = b"".join(parts) if sum(map(len, parts)) <= MOST_BYTES else None
+            loop = asyncio.get_running_loop()
+            return await loop.run_in_executor(self._work, self._kept, secret, body)
+        finally:
+            self._held -= sum(map(len, parts))
+
+    async def _received(self, request: Request, parts: list[bytes]) -> Response | None:
+        """Add the parts of the body until it is whole or too long; return the problem if any."""
+        size = 0
+        try:
+            async with asyncio.timeout(BODY_S):
+                async for part in request.stream():
+                    parts.append(part)
+                    size += len(part)
+                    self._held += len(part)
+                    if self._held > MOST_HELD_BYTES:
+                        return _response(_RefusedError(
+                            HTTPStatus.SERVICE_UNAVAILABLE, "Too many runs arrive at once.",
+                            again=True,
+                        ))  # fmt: skip
+                    if size > MOST_BYTES:
+                        break
         except ClientDisconnect:
             return problem(HTTPStatus.BAD_REQUEST, "The request ended before its body did.")
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._work, self._kept, secret, body)
+        except TimeoutError:
+            text = Text("The body took more than {most_s:g} s. Send fewer runs.", most_s=BODY_S)
+            return problem(HTTPStatus.REQUEST_TIMEOUT, text)
+        return None
 
     def _usable(self, secret: str) -> Token | None:
         """Return the token as it is now; None if it is wrong, revoked, expired or blocked."""
@@ -223,17 +254,6 @@ def _no_token() -> Response:
     detail = "A valid token is needed: Authorization: Bearer ew_..."
     headers = {"WWW-Authenticate": 'Bearer realm="epochwise"'}
     return problem(HTTPStatus.UNAUTHORIZED, detail, headers=headers)
-
-
-async def _body(request: Request) -> bytes | None:
-    """Return the body; None as soon as it is too long."""
-    parts, size = [], 0
-    async for part in request.stream():
-        size += len(part)
-        if size > MOST_BYTES:
-            return None
-        parts.append(part)
-    return b"".join(parts)
 
 
 class _RefusedError(ValueError):

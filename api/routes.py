@@ -94,14 +94,14 @@ def index(sources: Sources, query: QueryTexts) -> Answer:
     ]
     slugs_to_names = slugs(queries.workloads(sources.store))
     about = queries.about_workloads(sources.store)
+    patterns = queries.every_pattern(sources.store)
     workloads = tuple(
         WorkloadRow(
             workload=short,
             name=name,
             standing=UNOFFICIAL if about[name].is_unofficial else None,
             patterns=tuple(
-                Pattern(pattern=p, name=n)
-                for p, n in slugs(queries.patterns(sources.store, name)).items()
+                Pattern(pattern=p, name=n) for p, n in slugs(patterns.get(name, ())).items()
             ),
         )
         for short, name in slugs_to_names.items()

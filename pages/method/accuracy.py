@@ -37,15 +37,7 @@ from pages.common.kept import ROOT
 from pages.common.link import Link
 from pages.common.widgets import File
 from planner import figures
-from planner.core import (
-    Record,
-    Text,
-    cell,
-    csv_text,
-    message_of,
-    rounded_ends,
-    sentence_case,
-)
+from planner.core import Record, Text, cell, csv_text, message_of, rounded_ends, sentence_case
 from planner.core.slugs import slugs
 from planner.figures.frame import Theme, slots
 

@@ -81,9 +81,9 @@ def _workloads(store: Store, only: Container[str] | None) -> list[list[str]]:
     named = sorted(slugs(queries.workloads(store)).items(), key=lambda n: not about[n[1]].is_own)
     names = [(short, name) for short, name in named if only is None or name in only]
     badge = {name: BADGE if of.is_unofficial else "" for name, of in about.items()}
+    patterns = queries.every_pattern(store)
     return [
-        [s, f"{name}{badge[name]}", ", ".join(slugs(queries.patterns(store, name)))]
-        for s, name in names
+        [s, f"{name}{badge[name]}", ", ".join(slugs(patterns.get(name, ())))] for s, name in names
     ]
 
 

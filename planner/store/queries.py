@@ -255,6 +255,15 @@ def patterns(store: Store, workload: str) -> dict[str, int]:
     return dict(store.rows(sql.PATTERNS, [workload]))
 
 
+@_once
+def every_pattern(store: Store) -> dict[str, list[str]]:
+    """Return the names of `patterns` of every workload with good runs, in their order."""
+    every: dict[str, list[str]] = {}
+    for workload, pattern in store.rows(sql.EVERY_PATTERN):
+        every.setdefault(workload, []).append(pattern)
+    return every
+
+
 def forms(store: Store, workload: str) -> list[FormRun]:
     """Return inference runs of a workload's network in every form, on its data set."""
     return [FormRun(*row) for row in store.rows(sql.FORMS, [workload, MOST_RUNS])]

@@ -415,11 +415,15 @@ FORMS: Final = """
     ORDER BY system, software, engine, variant NULLS FIRST, precision, global_batch_size, run_id
     LIMIT ?"""
 """Inference runs of a workload's network and data set, in every form."""
-PATTERNS: Final = """
-    SELECT pattern, count(*) FROM runs WHERE workload = ? AND status = 'ok' GROUP BY pattern
-    ORDER BY bool_or(mode = 'training') DESC,
+_BEST_DOCUMENTED: Final = """bool_or(mode = 'training') DESC,
         count(later_epoch_mean_s + coalesce(until_first_epoch_end_s, first_epoch_s)) DESC,
         count(later_epoch_sd_s) DESC, pattern"""
+PATTERNS: Final = f"""
+    SELECT pattern, count(*) FROM runs WHERE workload = ? AND status = 'ok' GROUP BY pattern
+    ORDER BY {_BEST_DOCUMENTED}"""
+EVERY_PATTERN: Final = f"""
+    SELECT workload, pattern FROM runs WHERE status = 'ok' GROUP BY workload, pattern
+    ORDER BY workload, {_BEST_DOCUMENTED}"""
 NETWORK: Final = "concat_ws(' ', model, variant)"
 TRIAL_RUN: Final = """mode = 'training' AND evaluation_metric IS NOT NULL
         AND global_batch_size IS NOT NULL AND status IN ('ok', 'nan')"""

@@ -248,6 +248,41 @@ def test_a_client_that_goes_in_the_middle_is_no_error_of_the_server(
     assert not inbox.results.exists()
 
 
+async def _slow_and_large(push: Push, headers: list[tuple[bytes, bytes]]) -> list[Response]:
+    """The answers to a body that never ends, and to two large ones that arrive meanwhile."""
+
+    def asked(*parts: bytes) -> Request:
+        left = list(parts)
+
+        async def receive() -> dict[str, Any]:
+            if not left:
+                await asyncio.sleep(60.0)
+            return {"type": "http.request", "body": left.pop(0), "more_body": True}
+
+        scope = {"type": "http", "method": "POST", "path": PATH, "headers": headers, "client": None}
+        return Request(scope, receive)
+
+    slow = asyncio.create_task(push(asked(b"{")))
+    large = asyncio.create_task(push(asked(b"x" * 60)))
+    await asyncio.sleep(0)
+    last = await push(asked(b"x" * 60))
+    return [await slow, await large, last]
+
+
+def test_bodies_that_never_end_are_given_up_and_all_together_are_limited(
+    inbox: Inbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("api.push.BODY_S", 0.05)
+    monkeypatch.setattr("api.push.MOST_HELD_BYTES", 100)
+    headers = [(name.lower().encode(), text.encode()) for name, text in bearer(inbox).items()]
+    push = Push(inbox)
+    with ThreadPoolExecutor(1) as alone:
+        replies = alone.submit(asyncio.run, _slow_and_large(push, headers)).result()
+    assert [reply.status_code for reply in replies] == [408, 408, 503]
+    assert (replies[2].headers["Retry-After"], push._held) == ("5", 0)
+    assert not inbox.results.exists()
+
+
 def test_a_number_of_thousands_of_digits_is_not_sent_back(client: Client, inbox: Inbox) -> None:
     body = body_of("mine", {}, runs(train_samples=10**39)).replace(b"0" * 39, b"0" * 4_000)
     reply = client.post(body, bearer(inbox))

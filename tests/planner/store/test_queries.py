@@ -177,11 +177,16 @@ def test_patterns_come_with_the_best_documented_first(tmp_path: Path) -> None:
         tmp_path,
         *[row(seed=i, storage="storage") for i in range(3)],
         row(storage="memory", **times),
+        row(model="B", storage="memory", status="oom", status_reason="full"),
+        row(model="C", storage="memory"),
     )
     assert list(queries.patterns(store, "ResNet-50").items()) == [
         ("from memory", 1),
         ("from storage", 3),
     ]
+    assert queries.every_pattern(store) == {
+        name: list(of) for name in store.workloads if (of := queries.patterns(store, name))
+    }
 
 
 def test_runs_of_a_workload_come_in_order_of_system_and_batch(tmp_path: Path) -> None:
