@@ -31,7 +31,7 @@ from planner.core import (
     written_ends,
 )
 from planner.core.slugs import UNOFFICIAL
-from planner.cost import Display, shown
+from planner.cost import Display, money_ends, shown
 from planner.figures import ChartSpec, Tile
 from planner.figures.frame import LIGHT_THEME, Theme
 from planner.report._answer import AnswerReport, Chart, Table, answer_page
@@ -230,8 +230,13 @@ def _money(usd: float, display: Display) -> str:
 
 
 def _ends(value: float, low: float, high: float, display: Display) -> str:
+<<<<<<< HEAD
     factor = shown(1.0, display)
     return with_range(value * factor, low * factor, high * factor)
+=======
+    value_text, low_text, high_text = money_ends(Estimate(value=value, low=low, high=high), display)
+    return f"{value_text} ({low_text} – {high_text})"
+>>>>>>> e8b555602820392e16245d8894da038b35d17822
 
 
 _SLOTS: Final = {"fleet": 0, "rent only": 1, "buy only": 2}

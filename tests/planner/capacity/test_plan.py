@@ -23,7 +23,14 @@ from planner.capacity._answer import _chips
 from planner.capacity._lines import Course
 from planner.capacity._months import Simulated, part_of, simulate
 from planner.capacity._queue import NONE
-from planner.capacity._search import ChosenFleet, cheapest, compared_in, keeps, late_shares
+from planner.capacity._search import (
+    ChosenFleet,
+    cheapest,
+    compared_in,
+    first_guess,
+    keeps,
+    late_shares,
+)
 from planner.capacity._spend import spend
 from planner.core import Refusal
 from planner.cost import DRAWS, Rental, quantiles
@@ -397,6 +404,17 @@ def test_a_first_answer_comes_before_any_fleet_is_compared() -> None:
     assert cost.value is not None
     assert final.value is not None
     assert 0.3 < cost.value / final.value < 3.0
+
+
+def test_the_first_estimate_has_more_machines_where_those_of_the_program_are_late() -> None:
+    """The program knows no queue: one machine works 82 % of its hours, so many runs are late."""
+    fast = compared_in(case(replace(STRICT, within_h=24.0), machines=(BOUGHT,)))
+    guess = first_guess(fast, Fleet(), Horizon(months=12))
+    one = (Stock(machine=BOUGHT.id),)
+    alone, found = fast.look_at([one, guess], 0.05)
+    assert alone[0] > 0.0
+    assert found[0] == 0.0
+    assert sum(s.count for s in guess) > 1
 
 
 def test_the_fleet_of_the_answer_is_there_before_it_is_compared_with_others() -> None:
