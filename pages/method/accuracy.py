@@ -37,7 +37,6 @@ from pages.common.kept import ROOT
 from pages.common.link import Link
 from pages.common.widgets import File
 from planner import figures
-<<<<<<< HEAD
 from planner.core import (
     Record,
     Text,
@@ -47,9 +46,6 @@ from planner.core import (
     rounded_ends,
     sentence_case,
 )
-=======
-from planner.core import Record, Text, cell, csv_text, message_of, rounded_ends, sentence_case
->>>>>>> e8b555602820392e16245d8894da038b35d17822
 from planner.core.slugs import slugs
 from planner.figures.frame import Theme, slots
 

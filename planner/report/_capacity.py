@@ -230,13 +230,8 @@ def _money(usd: float, display: Display) -> str:
 
 
 def _ends(value: float, low: float, high: float, display: Display) -> str:
-<<<<<<< HEAD
     factor = shown(1.0, display)
     return with_range(value * factor, low * factor, high * factor)
-=======
-    value_text, low_text, high_text = money_ends(Estimate(value=value, low=low, high=high), display)
-    return f"{value_text} ({low_text} – {high_text})"
->>>>>>> e8b555602820392e16245d8894da038b35d17822
 
 
 _SLOTS: Final = {"fleet": 0, "rent only": 1, "buy only": 2}

@@ -236,13 +236,8 @@ def _time_and_cost(comparison: Comparison, display: Display, most_mm: float) -> 
     if spec is None:
         return ""
     alt = "Cost against time of every option, with 90 % intervals"
-<<<<<<< HEAD
     title = "Time and cost, with the numbers of the table"
     return figure(Chart(title=title, spec=spec, alt=alt), most_mm)
-=======
-    chart = Chart(title="Time and cost, with the numbers of the table", spec=spec, alt=alt)
-    return figure(chart, most_mm)
->>>>>>> e8b555602820392e16245d8894da038b35d17822
 
 
 def _rent_or_buy(comparison: Comparison, display: Display, *, by_use: bool) -> str:
