@@ -31,7 +31,7 @@ from planner.core import (
     written_ends,
 )
 from planner.core.slugs import UNOFFICIAL
-from planner.cost import Display, money_ends, shown
+from planner.cost import Display, shown
 from planner.figures import ChartSpec, Tile
 from planner.figures.frame import LIGHT_THEME, Theme
 from planner.report._answer import AnswerReport, Chart, Table, answer_page
