@@ -106,7 +106,7 @@ MOST_RENTALS: Final = 3
 """Kinds that are rented by the hour in one fleet that is compared."""
 SETS: Final = 12
 """Sets of rentals that are simulated at first."""
-FIRST_SETS: Final = 4
+FIRST_SETS: Final = 3
 """Sets of rentals that are simulated for the first estimate."""
 GROWN: Final = (1.25, 1.5, 1.75, 2.0)
 """Factors of the program's machines in the first estimate, where all fleets are late."""
