@@ -8,6 +8,7 @@ dearer over the plan. The value of what is bought, at the end, is stated beside 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal
@@ -201,6 +202,12 @@ def _alike(machines: Sequence[Machine], like: Machine) -> list[Machine]:
     return [m for m in machines if (m.accelerator, m.accelerators) == of]
 
 
+def _rivals(machines: Sequence[Machine], like: Machine) -> list[Machine]:
+    """Return the rentals with the same accelerators on which an hour of work ends."""
+    alike = [m for m in _alike(machines, like) if m.rental is not None]
+    return [m for m in alike if all(map(math.isfinite, _rented(m)))]
+
+
 def by_use(
     machines: Sequence[Machine], hours: Sequence[float], now: float | None,
     display: Display = DOLLARS,
@@ -221,7 +228,7 @@ def by_use(
 
     bought.sort(key=lambda m: (-work(m), m.stale))
     for machine in bought:
-        rivals = [m for m in _alike(machines, machine) if m.rental is not None]
+        rivals = _rivals(machines, machine)
         if rivals and machine.owned is not None:
             return _by_use(machine, machine.owned, rivals, now, display)
     return None
@@ -278,7 +285,7 @@ def side_by_side(
     pairs: list[MachinePair] = []
     shown: set[str] = set()
     for machine in bought:
-        rivals = [m for m in _alike(machines, machine) if m.rental is not None]
+        rivals = _rivals(machines, machine)
         course = _own_course(machine, months, utilisation)
         own_line = line_of(machine.label, "machine", course, "")
         lines.append(own_line)
@@ -338,8 +345,9 @@ def _own_course(machine: Machine, months: int, utilisation: float) -> Course:
     drawn = draw_record(owned, machine.id)
     busy, idle = HOURS_PER_MONTH * utilisation, HOURS_PER_MONTH * (1.0 - utilisation)
     each = busy_energy_per_hour(drawn) * busy + idle_energy_per_hour(drawn) * idle
-    each = np.atleast_1d(each + likely(drawn.upkeep_usd_per_year) / MONTHS_PER_YEAR)
-    price = np.broadcast_to(capex(drawn), each.shape)
+    each = each + likely(drawn.upkeep_usd_per_year) / MONTHS_PER_YEAR
+    # Of price and costs a month either may be certain, with one draw.
+    price, each = np.broadcast_arrays(np.atleast_1d(capex(drawn)), np.atleast_1d(each))
     life = max(round(float(likely(owned.life_years)) * MONTHS_PER_YEAR), 1)
     sold = float(likely(owned.residual_share))
     month = np.arange(months + 1)[:, None]

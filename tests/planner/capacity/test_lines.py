@@ -12,7 +12,7 @@ import pytest
 from planner.capacity import CostLine, Fleet, Horizon, Machine, MonthlyJob, RunTime, Stock, plan
 from planner.capacity._lines import SHARES, by_use, crossing, side_by_side
 from planner.core import Estimate, Refusal
-from planner.cost import DRAWS, Rental, quantiles
+from planner.cost import DRAWS, Range, Rental, quantiles
 from planner.report import capacity as drawn
 from tests.each import each
 from tests.planner.capacity.made import BOUGHT, HOUR_S, OWNED, RENTED, case
@@ -66,6 +66,26 @@ def test_a_worn_out_machine_is_bought_again_less_its_residual_value() -> None:
     assert own.usd[12] == pytest.approx(100_000.0 + 12 * running)
     assert own.usd[13] == pytest.approx(190_000.0 + 13 * running)
     assert own.resale == pytest.approx(10_000.0)
+
+
+def test_a_machine_of_certain_costs_and_an_uncertain_price_has_its_course() -> None:
+    assert BOUGHT.owned is not None
+    price = Range(90_000, 100_000, 110_000)
+    uncertain = replace(BOUGHT, owned=replace(BOUGHT.owned, price_usd=price))
+    own, _, _ = _lines(uncertain, RENTED)
+    assert own.usd[0] == pytest.approx(100_000.0, rel=0.01)
+    assert own.low[36] < own.usd[36] < own.high[36]
+
+
+def test_a_rental_on_which_no_run_ends_has_no_line() -> None:
+    endless = replace(RENTED, id="endless", label="8 x A (endless)", rental=Rental(
+        price_per_hour=2.0, interruptions_per_hour=0.1, restart_s=24 * HOUR_S))  # fmt: skip
+    lines = side_by_side([GREEN, RENTED, endless], THREE_YEARS, 0.6)
+    assert lines is not None
+    assert [line.name for line in lines.lines] == [GREEN.label, RENTED.label]
+    found = by_use((BOUGHT, RENTED, endless), (0.0, 100.0, 0.0), None)
+    assert found is not None
+    assert len(found.curves) == 2
 
 
 def test_each_bought_machine_has_a_month_beside_each_rented_one_like_it() -> None:
