@@ -170,8 +170,8 @@ def test_message_and_table_name_the_account_of_a_connection(
 def test_a_listening_socket_names_no_account() -> None:
     """The kernel answers with it where no connection has these ends."""
     with socket.create_server(("127.0.0.1", 0)) as door:
-        here, nobody = account._end(door.getsockname()), account._end(("127.0.0.1", 1))
-        assert by_message(here, nobody) is by_table(here, nobody) is None
+        here, absent = account._end(door.getsockname()), account._end(("127.0.0.1", 1))
+        assert by_message(here, absent) is by_table(here, absent) is None
         assert is_of_another_account({"client": door.getsockname(), "server": ("127.0.0.1", 1)})
 
 

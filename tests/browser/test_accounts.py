@@ -41,10 +41,10 @@ _PATIENCE_S: Final = 90.0
 
 
 @contextmanager
-def _of_nobody(browser_type: BrowserType) -> Iterator[Browser]:
-    """A Chromium that runs as nobody, with a home of its own."""
+def _of_another_account(browser_type: BrowserType) -> Iterator[Browser]:
+    """A Chromium that runs under another account, with a home of its own."""
     path = chromium.lean() or browser_type.executable_path
-    home = Path(tempfile.mkdtemp(prefix="epochwise-nobody-", dir="/tmp"))
+    home = Path(tempfile.mkdtemp(prefix="epochwise-account-", dir="/tmp"))
     os.chown(home, NOBODY, NOBODY)
     process = subprocess.Popen(
         [path, *ARGUMENTS, "--headless", "--remote-debugging-port=0",
@@ -57,7 +57,7 @@ def _of_nobody(browser_type: BrowserType) -> Iterator[Browser]:
         port = home / "profile" / "DevToolsActivePort"
         end = time.monotonic() + _PATIENCE_S
         while time.monotonic() < end and not (port.exists() and port.read_text().strip()):
-            assert process.poll() is None, "Chromium did not start as nobody."
+            assert process.poll() is None, "Chromium did not start under another account."
             time.sleep(0.05)
         browser = browser_type.connect_over_cdp(
             f"http://127.0.0.1:{port.read_text().splitlines()[0]}"
@@ -82,7 +82,10 @@ def test_a_browser_of_another_account_reads_and_one_of_the_server_s_writes(
     empty = tmp_path / "shipped"
     empty.mkdir()
     settings = {"EPOCHWISE_SHIPPED_RESULTS": str(empty)}
-    with served(tmp_path / "results", settings=settings) as url, _of_nobody(browser_type) as other:
+    with (
+        served(tmp_path / "results", settings=settings) as url,
+        _of_another_account(browser_type) as other,
+    ):
         for visitor, owns in ((other, False), (browser, True)):
             context = visitor.new_context()
             context.set_default_timeout(PATIENCE_MS)
